@@ -1,0 +1,44 @@
+PYTHON ?= python3
+BIN := .venv/bin
+DONE := .venv/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-slow bench lint format up lock
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+setup: $(DONE) ## Make .venv with the exact versions of requirements.lock
+
+$(DONE): pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo 'feedmill needs Python 3.11 or later: make setup PYTHON=python3.11'; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[dev]'
+	@touch $(DONE)
+
+demo: setup ## The main job end to end: an SFTP server, two days of a catalogue, prices and offers
+	$(BIN)/feedmill demo
+
+test: setup ## The whole test suite but the slow proofs, and the map from the specification to the tests
+	$(BIN)/pytest -m 'not slow' --spec --numprocesses 2
+
+test-slow: setup ## The slow proofs
+	$(BIN)/pytest -m slow --numprocesses 2
+
+bench: setup ## Not yet: benchmarks come with the catalogue engine
+	@echo 'not yet: there is nothing to measure before the catalogue engine'
+
+lint: setup ## Style, types and the import directions
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: setup ## Put the code into the house style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+up: setup ## Not yet: the whole thing on one machine
+	@echo 'not yet: server, worker and schedules on one machine come with the ledger'
+
+lock: setup ## Write requirements.lock anew from what is installed
+	$(BIN)/pip freeze --exclude-editable --exclude feedmill | LC_ALL=C sort --ignore-case > requirements.lock

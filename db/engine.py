@@ -1,0 +1,129 @@
+"""The single door to the database: which one it is, connections to it, and the driver's errors in our words."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+import sqlalchemy as sa
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.rows import dict_row
+
+from db import embedded, home, migrate
+from db.errors import BadRequestError, DatabaseError
+
+Row = dict[str, Any]
+Connection = psycopg.Connection[Row]
+
+OLDEST_POSTGRES = 15
+CONNECT_SECONDS = 10
+
+# A session that waits on a silent network notices within 90 s (30 + 3 x 10, and a margin for what was sent).
+_KEEPALIVES = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
+
+
+def url() -> str:
+    """The address of the database; starts the embedded one if no other is named."""
+    named = home.database_url()
+    if named is None:
+        return embedded.ensure()
+    scheme, _, rest = named.partition("://")
+    if scheme not in {"postgresql", "postgres", "postgresql+psycopg"} or not rest:
+        message = "FEEDMILL_DATABASE_URL is not a Postgres address"
+        raise BadRequestError(message, hint="it looks like postgresql://user@host:5432/database")
+    return f"postgresql://{rest}"
+
+
+def sqlalchemy_engine(address: str) -> sa.Engine:
+    """For Alembic alone: everything else speaks psycopg."""
+    return sa.create_engine(address.replace("postgresql://", "postgresql+psycopg://", 1), poolclass=sa.NullPool)
+
+
+def connect(*, any_schema: bool = False) -> Connection:
+    """A connection of its own, in autocommit, to a database whose schema is this version's."""
+    address = url()
+    conn = open_connection(address)
+    if any_schema:
+        return conn
+    try:
+        _check_schema(conn, address)
+    except BaseException:
+        conn.close()
+        raise
+    return conn
+
+
+def open_connection(address: str) -> Connection:
+    """Connect, whatever is in the database."""
+    with driver_errors():
+        conn = psycopg.connect(
+            address,
+            autocommit=True,
+            row_factory=dict_row,
+            connect_timeout=CONNECT_SECONDS,
+            application_name="feedmill",
+            **_KEEPALIVES,
+        )
+    if conn.info.server_version < OLDEST_POSTGRES * 10_000:
+        found = conn.info.server_version // 10_000
+        conn.close()
+        message = f"this Postgres is version {found}; feedmill needs {OLDEST_POSTGRES} or later"
+        raise DatabaseError(message, code="POSTGRES_TOO_OLD")
+    return conn
+
+
+def _check_schema(conn: Connection, address: str) -> None:
+    lacking = migrate.missing(conn)
+    if not lacking:
+        return
+    if home.database_url() is not None:
+        message = f"the schema of the database lacks {len(lacking)} migration(s), the first is {lacking[0]}"
+        raise DatabaseError(message, code="SCHEMA_OUTDATED", hint="bring it up to date with: feedmill db migrate")
+    bring_up_to_date(address)
+
+
+def bring_up_to_date(address: str) -> None:
+    """Migrate the database at this address."""
+    with driver_errors(), sqlalchemy_engine(address).connect() as connection:
+        migrate.migrate(connection)
+
+
+@contextmanager
+def transaction(conn: Connection) -> Iterator[Connection]:
+    """All or nothing, with the driver's errors in our words."""
+    with driver_errors(), conn.transaction():
+        yield conn
+
+
+@contextmanager
+def driver_errors() -> Iterator[None]:
+    """What the driver says of an unreachable or failing server, as DatabaseError; no address in it, it may hold a password."""
+    try:
+        yield
+    except (psycopg.OperationalError, sa.exc.OperationalError) as error:
+        first_line = str(error).strip().partition("\n")[0]
+        message = f"the database does not answer: {first_line}"
+        raise DatabaseError(
+            message, hint="check FEEDMILL_DATABASE_URL and the server with: feedmill db check"
+        ) from error
+    except psycopg.ProgrammingError as error:
+        if isinstance(error, psycopg.errors.Error) and error.sqlstate:
+            raise
+        message = "FEEDMILL_DATABASE_URL cannot be read as a Postgres address"
+        raise BadRequestError(message, hint="it looks like postgresql://user@host:5432/database") from error
+
+
+def only_row(cursor: psycopg.Cursor[Row]) -> Row:
+    """The row of a statement that always returns one."""
+    row = cursor.fetchone()
+    if row is None:
+        message = "the statement returned no row"
+        raise AssertionError(message)
+    return row
+
+
+def shown(address: str) -> dict[str, Any]:
+    """The parts of an address that may be shown: all but the password."""
+    parts = conninfo_to_dict(address)
+    parts.pop("password", None)
+    return dict(parts)

@@ -1,0 +1,68 @@
+"""The statements on feeds, their sources and retailers."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from psycopg.types.json import Jsonb
+
+from db.engine import Connection, Row, only_row
+from db.sql import load_sql
+
+
+def upsert_retailer(conn: Connection, tenant_id: str, name: str, *, now: datetime) -> int:
+    """The retailer's id, old or new."""
+    params = {"tenant_id": tenant_id, "name": name, "now": now}
+    return int(only_row(conn.execute(load_sql("catalogue/upsert_retailer"), params))["id"])
+
+
+def insert_source(conn: Connection, source: Mapping[str, Any], *, now: datetime) -> int:
+    return int(only_row(conn.execute(load_sql("catalogue/insert_source"), {**source, "now": now}))["id"])
+
+
+def insert_feed_settings(conn: Connection, settings: Mapping[str, Any], *, now: datetime) -> int:
+    return int(only_row(conn.execute(load_sql("catalogue/insert_feed_settings"), _params(settings, now)))["id"])
+
+
+def update_feed_settings(conn: Connection, settings: Mapping[str, Any], *, now: datetime) -> None:
+    conn.execute(load_sql("catalogue/update_feed_settings"), _params(settings, now))
+
+
+def update_source(conn: Connection, source: Mapping[str, Any], *, now: datetime) -> None:
+    conn.execute(load_sql("catalogue/update_source"), {**source, "now": now})
+
+
+def mark_stamp(conn: Connection, source_id: int, at: datetime) -> None:
+    conn.execute(load_sql("catalogue/mark_stamp"), {"source_id": source_id, "at": at})
+
+
+def mark_primary(conn: Connection, source_id: int, *, is_primary: bool, now: datetime) -> None:
+    params = {"source_id": source_id, "is_primary": is_primary, "now": now}
+    conn.execute(load_sql("catalogue/mark_primary"), params)
+
+
+def lock_retailer(conn: Connection, source_id: int) -> None:
+    conn.execute(load_sql("catalogue/lock_retailer"), {"source_id": source_id})
+
+
+def lock_other_primaries(conn: Connection, source_id: int) -> list[Row]:
+    """The retailer's other primary sources, held until the transaction ends."""
+    return conn.execute(load_sql("catalogue/lock_other_primaries"), {"source_id": source_id}).fetchall()
+
+
+def append_setting_log(conn: Connection, source_id: int, *, at: datetime, is_removed: bool = False) -> None:
+    params = {"source_id": source_id, "at": at, "is_removed": is_removed}
+    conn.execute(load_sql("catalogue/append_setting_log"), params)
+
+
+def select_feed(conn: Connection, key: str) -> Row | None:
+    return conn.execute(load_sql("catalogue/select_feed"), {"key": key}).fetchone()
+
+
+def select_feeds(conn: Connection, tenant_id: str, *, with_removed: bool = False) -> list[Row]:
+    params = {"tenant_id": tenant_id, "with_removed": with_removed}
+    return conn.execute(load_sql("catalogue/select_feeds"), params).fetchall()
+
+
+def _params(settings: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+    return {**settings, "gates": Jsonb(settings["gates"]), "now": now}

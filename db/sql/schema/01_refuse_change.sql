@@ -1,0 +1,21 @@
+-- Say no to any change of an append-only table, to its owner too.
+CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION '% is append-only: % refused', TG_TABLE_NAME, TG_OP USING ERRCODE = 'restrict_violation';
+END
+$$;
+
+CREATE TRIGGER prices_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON prices
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER audit_events_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_events
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER promotions_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON promotions
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER setting_log_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON setting_log
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+-- ALWAYS: session_replication_role = replica switches ordinary triggers off.
+ALTER TABLE prices ENABLE ALWAYS TRIGGER prices_append_only;
+ALTER TABLE audit_events ENABLE ALWAYS TRIGGER audit_events_append_only;
+ALTER TABLE promotions ENABLE ALWAYS TRIGGER promotions_append_only;
+ALTER TABLE setting_log ENABLE ALWAYS TRIGGER setting_log_append_only;

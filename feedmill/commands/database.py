@@ -1,0 +1,69 @@
+"""`feedmill db`: which database it is, whether it is well, bringing it up to date, stopping the embedded one."""
+
+import click
+
+from db import embedded, engine, home, migrate, schema
+from db.errors import BadRequestError, FeedmillError
+from feedmill.contract import FAILED, Group, Reply
+
+
+@click.group(cls=Group)
+def db() -> None:
+    """The database: embedded by default, or the one that FEEDMILL_DATABASE_URL names."""
+
+
+@db.command()
+def url() -> Reply:
+    """Print the address of the database, starting the embedded one if need be.
+
+    For example: `psql "$(feedmill db url)"`. The embedded server stays up while somebody is connected and ten
+    minutes after; asking for the address renews that.
+    """
+    address = engine.url()
+    return Reply({"url": address, "is_embedded": home.database_url() is None}, address)
+
+
+@db.command("migrate")
+def migrate_() -> Reply:
+    """Bring the schema up to date. The embedded database does this by itself."""
+    address = engine.url()
+    with engine.open_connection(address) as conn:
+        lacking = migrate.missing(conn)
+    engine.bring_up_to_date(address)
+    at = migrate.revisions()[-1]
+    done = f"applied {', '.join(lacking)}" if lacking else "nothing to do"
+    return Reply({"applied": lacking, "schema": at}, f"{done}; the schema is at {at}")
+
+
+@db.command()
+def check() -> Reply:
+    """Say in one line whether the database is there, recent enough and complete."""
+    with engine.connect(any_schema=home.database_url() is not None) as conn:
+        lacking, absent = migrate.missing(conn), _absent(conn)
+        version = conn.info.parameter_status("server_version") or "?"
+    document = {"postgres": version, "schema": migrate.revisions()[-1], "lacking": lacking, "absent": absent}
+    if lacking:
+        line = f"Postgres {version}: the schema lacks {', '.join(lacking)}"
+        error = FeedmillError(line, code="SCHEMA_OUTDATED", hint="bring it up to date with: feedmill db migrate")
+        return Reply({"ok": False, **document}, "", FAILED, error)
+    if absent:
+        error = FeedmillError(f"Postgres {version}: missing {', '.join(absent)}", code="SCHEMA_DAMAGED")
+        return Reply({"ok": False, **document}, "", FAILED, error)
+    return Reply({"ok": True, **document}, f"ok: Postgres {version}, schema {document['schema']}")
+
+
+def _absent(conn: engine.Connection) -> list[str]:
+    """Declared relations that the database does not have."""
+    rows = conn.execute("SELECT relname FROM pg_class WHERE relkind IN ('r', 'v') AND pg_table_is_visible(oid)")
+    there = {row["relname"] for row in rows}
+    return [name for name in schema.relations() if name not in there]
+
+
+@db.command()
+def stop() -> Reply:
+    """Stop the embedded database now. The next command starts it again."""
+    if home.database_url() is not None:
+        message = "FEEDMILL_DATABASE_URL names a database that is not feedmill's to stop"
+        raise BadRequestError(message, code="NOT_EMBEDDED")
+    was_running = embedded.stop()
+    return Reply({"stopped": was_running}, "stopped" if was_running else "it was not running")

@@ -1,0 +1,168 @@
+"""`feedmill feeds`: the feeds on file."""
+
+import getpass
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from db import engine
+from db import feeds as feed_rows
+from db.clock import named_clock
+from db.engine import Row
+from db.errors import BadRequestError
+from feedmill import views
+from feedmill.contract import Group, Reply
+from tasks.catalogue import config, registry
+
+
+@click.group(cls=Group)
+def feeds() -> None:
+    """The feeds on file: where each comes from, when it runs, how long its offers live."""
+
+
+_SETTINGS = (
+    click.option("--every", metavar="HOURS", help="Hours between runs: 1, 2, 4, 6, 12, 24, or `never`  [never]"),
+    click.option("--expiry-hours", type=int, help="How long an offer lives after it was last seen, 1 to 168  [48]"),
+    click.option("--heartbeat-hours", type=int, help="Write an unchanged price again after this, 0: never  [24]"),
+    click.option("--unchanged", metavar="age|refresh", help="What an unchanged file does to its offers  [age]"),
+    click.option("--gate", multiple=True, metavar="NAME=SHARE|off", help="A gate's threshold for this feed; repeatable"),
+    click.option("--host-key", metavar="SHA256:...", help="Fingerprint of the server's key, pinned"),
+    click.option("--max-rows", type=int, help="Refuse a file with more rows  [500000]"),
+    click.option("--max-bytes", type=int, help="Refuse a larger file  [500000000]; inflated, twenty times that"),
+    click.option("--tracking-template", metavar="URL", help="Tracking link of an offer, with placeholders"),
+    click.option("--account-id", metavar="ID", help="The advertiser's id at the network"),
+)
+_URL_HELP = "sftp://user@host:22/path, ftp://... or file:///path; without a password"
+key_argument = click.argument("key")
+at_option = click.option("--at", metavar="TIME", help="Act as of this moment, ISO 8601 UTC.")
+
+
+def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that `add` and `set` share."""
+    for option in reversed(_SETTINGS):
+        command = option(command)
+    return command
+
+
+def _settings(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that were given, checked, by the names of the settings."""
+    checks = {
+        "url": ("address", config.parse_address),
+        "every": ("every_hours", _every),
+        "expiry_hours": ("expiry_hours", lambda v: config.valid_range(v, config.EXPIRY_HOURS, "--expiry-hours")),
+        "heartbeat_hours": (
+            "heartbeat_hours",
+            lambda v: config.valid_range(v, config.HEARTBEAT_HOURS, "--heartbeat-hours"),
+        ),
+        "unchanged": ("unchanged_policy", config.valid_unchanged),
+        "gate": ("gates", lambda words: config.valid_gates(list(words))),
+        "host_key": ("host_key_fingerprint", config.valid_fingerprint),
+        "max_rows": ("max_row_count", lambda v: config.valid_limit(v, "--max-rows")),
+        "max_bytes": ("max_file_size_bytes", lambda v: config.valid_limit(v, "--max-bytes")),
+        "tracking_template": ("tracking_template", config.valid_template),
+        "account_id": ("account_id", lambda v: config.valid_name(v, "account id")),
+    }
+    given = {name: value for name, value in options.items() if value is not None and value != ()}
+    return {checks[name][0]: checks[name][1](value) for name, value in given.items()}
+
+
+def _every(text: str) -> int | None:
+    if text == "never":
+        return None
+    if not text.isdecimal():
+        message = f"--every takes hours or `never`, not {text!r}"
+        raise config.refuse(message)
+    return config.valid_frequency(int(text))
+
+
+def actor(at: str | None) -> registry.Actor:
+    return registry.Actor(getpass.getuser(), named_clock(at))
+
+
+@feeds.command()
+@key_argument
+@click.option("--retailer", required=True, metavar="NAME", help="The shop whose products these are; made if new")
+@click.option("--url", required=True, help=_URL_HELP)
+@settings_options
+@click.option("--tenant", default="default", show_default=True, help="Whose feed it is")
+@click.option("--enable", is_flag=True, help="Let it run at once")
+@click.option("--primary", is_flag=True, help="Show its offers for this retailer")
+@at_option
+def add(
+    key: str, retailer: str, tenant: str, *, enable: bool, primary: bool, at: str | None, **options: Any
+) -> Reply:
+    """Put a feed on file.
+
+    It starts as a draft that never runs (--enable lets it), and its offers show nowhere until it is the primary
+    source of its retailer (--primary).
+
+    \b
+    For example:
+      feedmill feeds add northfork --retailer "Northfork Outfitters" \\
+          --url sftp://feeds@files.example.com/catalog.csv.gz --every 6 --enable --primary
+    """
+    new = registry.NewFeed(
+        key=config.valid_key(key),
+        tenant_id=tenant,
+        retailer=config.valid_name(retailer, "retailer"),
+        settings=registry.FeedSettings(**_settings(options)),
+        is_enabled=enable,
+        is_primary=primary,
+    )
+    with engine.connect() as conn:
+        return _reply(registry.add_feed(conn, new, actor(at)))
+
+
+@feeds.command("list")
+@click.option("--tenant", default="default", show_default=True, help="Whose feeds")
+@click.option("--all", "with_removed", is_flag=True, help="Removed ones too")
+def list_(tenant: str, *, with_removed: bool) -> Reply:
+    """List the feeds with their schedule and last run."""
+    with engine.connect() as conn:
+        rows = feed_rows.select_feeds(conn, tenant, with_removed=with_removed)
+    return Reply([views.feed_document(row) for row in rows], views.feed_table(rows))
+
+
+@feeds.command()
+@key_argument
+def show(key: str) -> Reply:
+    """Show everything on file about one feed. Passwords are never shown."""
+    with engine.connect() as conn:
+        return _reply(registry.find_feed(conn, key))
+
+
+@feeds.command("set")
+@key_argument
+@click.option("--url", help=_URL_HELP)
+@settings_options
+@at_option
+def set_(key: str, at: str | None, **options: Any) -> Reply:
+    """Change what is on file.
+
+    What is not named stays. The next run reads the file whatever its date.
+
+    \b
+    For example:
+      feedmill feeds set northfork --expiry-hours 72 --every 4
+    """
+    changes = _settings(options)
+    if not changes:
+        message = "nothing to change was named"
+        raise BadRequestError(message, code="USAGE", hint="see: feedmill feeds set --help")
+    with engine.connect() as conn:
+        feed, _changed = registry.change_feed(conn, key, changes, actor(at))
+    return _reply(feed)
+
+
+@feeds.command()
+@key_argument
+@at_option
+def remove(key: str, at: str | None) -> Reply:
+    """Archive a feed: it never runs again, its offers leave at once, its history and its key stay."""
+    with engine.connect() as conn:
+        return _reply(registry.remove_feed(conn, key, actor(at)))
+
+
+def _reply(feed: Row) -> Reply:
+    return Reply(views.feed_document(feed), views.feed_card(feed))

@@ -1,0 +1,222 @@
+"""The register of feeds: adding, changing, removing. One transaction each, with its audit events inside."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from db import feeds, ledger
+from db.clock import Clock
+from db.engine import Connection, Row, transaction
+from db.enums import Level, ScheduleStatus, UnchangedPolicy
+from db.errors import BadRequestError, RefusedError
+from tasks.catalogue.config import Address
+
+PIPELINE = "catalogue"
+
+
+@dataclass(frozen=True)
+class FeedSettings:
+    """What a person decides about a feed; every value is valid already."""
+
+    address: Address
+    every_hours: int | None = None
+    expiry_hours: int = 48
+    heartbeat_hours: int = 24
+    unchanged_policy: UnchangedPolicy = UnchangedPolicy.AGE
+    gates: Mapping[str, Any] = field(default_factory=dict)
+    host_key_fingerprint: str | None = None
+    max_file_size_bytes: int | None = None
+    max_row_count: int | None = None
+    account_id: str | None = None
+    tracking_template: str | None = None
+
+    @property
+    def interval_seconds(self) -> int | None:
+        return self.every_hours * 3600 if self.every_hours else None
+
+    def columns(self) -> dict[str, Any]:
+        """As the table of feed settings has them."""
+        flat = asdict(self)
+        return {**flat, **flat.pop("address"), "compression": self.address.compression}
+
+
+@dataclass(frozen=True)
+class NewFeed:
+    key: str
+    tenant_id: str
+    retailer: str
+    settings: FeedSettings
+    is_enabled: bool = False
+    is_primary: bool = False
+
+
+@dataclass(frozen=True)
+class Actor:
+    """Who acts, and by which clock."""
+
+    name: str
+    clock: Clock = Clock()
+
+
+def find_feed(conn: Connection, key: str) -> Row:
+    """The feed of this key; refuses one that does not exist."""
+    feed = feeds.select_feed(conn, key)
+    if feed is None:
+        message = f"there is no feed {key!r}"
+        raise BadRequestError(message, code="UNKNOWN_FEED", hint="see the feeds on file with: feedmill feeds list")
+    return feed
+
+
+def add_feed(conn: Connection, new: NewFeed, actor: Actor) -> Row:
+    """The feed as stored. Draft unless it is to be enabled; shown to nobody unless it is to be primary."""
+    now = actor.clock.now()
+    status = ScheduleStatus.ENABLED if new.is_enabled else ScheduleStatus.DRAFT
+    with transaction(conn):
+        schedule = ledger.NewSchedule(
+            tenant_id=new.tenant_id,
+            pipeline=PIPELINE,
+            key=new.key,
+            status=status,
+            interval_seconds=new.settings.interval_seconds,
+            next_run_at=next_slot(now, new.settings.interval_seconds),
+        )
+        schedule_id = ledger.insert_schedule(conn, schedule, now=now)
+        source_id = _insert_source(conn, new, now=now)
+        columns = {**new.settings.columns(), "schedule_id": schedule_id, "source_id": source_id}
+        feeds.insert_feed_settings(conn, {**columns, "created_by": actor.name}, now=now)
+        if new.is_primary:
+            make_primary(conn, source_id, now=now)
+        feeds.append_setting_log(conn, source_id, at=now)
+        feed = find_feed(conn, new.key)
+        note(conn, feed, actor.name, "FEED_CREATED", at=now, source_id=source_id, network=feed["network"])
+    return feed
+
+
+def _insert_source(conn: Connection, new: NewFeed, *, now: datetime) -> int:
+    retailer_id = feeds.upsert_retailer(conn, new.tenant_id, new.retailer, now=now)
+    source = {
+        "tenant_id": new.tenant_id,
+        "retailer_id": retailer_id,
+        "name": new.key,
+        "account_id": new.settings.account_id,
+        "tracking_template": new.settings.tracking_template,
+    }
+    return feeds.insert_source(conn, source, now=now)
+
+
+def make_primary(conn: Connection, source_id: int, *, now: datetime) -> None:
+    """Show this source instead of any other of its retailer. The caller notes its settings."""
+    feeds.lock_retailer(conn, source_id)  # two at once would each see no other primary
+    for other in feeds.lock_other_primaries(conn, source_id):
+        at = max(now, other["last_stamp_at"] or now)
+        feeds.mark_primary(conn, other["id"], is_primary=False, now=at)
+        feeds.append_setting_log(conn, other["id"], at=at)
+        feeds.mark_stamp(conn, other["id"], at)
+    feeds.mark_primary(conn, source_id, is_primary=True, now=now)
+
+
+def settings_of(feed: Row) -> FeedSettings:
+    """The stored settings of a feed, ready to be changed."""
+    address = Address(feed["transport"], feed["host"], feed["port"], feed["path"], feed["username"])
+    names = ("expiry_hours", "heartbeat_hours", "unchanged_policy", "gates", "host_key_fingerprint")
+    limits = ("max_file_size_bytes", "max_row_count")
+    return FeedSettings(
+        address=address,
+        every_hours=feed["schedule_frequency_hours"],
+        account_id=feed["affiliate_account_id"],
+        tracking_template=feed["affiliate_tracking_template"],
+        **{name: feed[name] for name in (*names, *limits)},
+    )
+
+
+def change_feed(conn: Connection, key: str, changes: Mapping[str, Any], actor: Actor) -> tuple[Row, list[str]]:
+    """The feed after the changes, and the names of the settings that really changed."""
+    with transaction(conn):
+        before = hold_feed(conn, key)
+        old = settings_of(before)
+        new = replace(old, **changes)
+        changed = [name for name in changes if getattr(old, name) != getattr(new, name)]
+        if changed:
+            _write_changes(conn, before, new=new, changed=changed, actor=actor)
+        return find_feed(conn, key), changed
+
+
+def _write_changes(conn: Connection, before: Row, *, new: FeedSettings, changed: list[str], actor: Actor) -> None:
+    at = stamp(conn, before, actor)
+    feeds.update_feed_settings(conn, {**new.columns(), "id": before["id"]}, now=at)
+    source = {"id": before["source_id"], "account_id": new.account_id, "tracking_template": new.tracking_template}
+    feeds.update_source(conn, source, now=at)
+    if "every_hours" in changed:
+        may_run = before["status"] in {ScheduleStatus.DRAFT, ScheduleStatus.ENABLED}
+        ledger.mark_schedule(
+            conn,
+            before["schedule_id"],
+            status=before["status"],
+            interval_seconds=new.interval_seconds,
+            next_run_at=next_slot(at, new.interval_seconds) if may_run else None,
+            now=at,
+        )
+    if "expiry_hours" in changed:
+        feeds.append_setting_log(conn, before["source_id"], at=at)
+        values = {"old_value": before["expiry_hours"], "new_value": new.expiry_hours}
+        note(conn, before, actor.name, "EXPIRY_HOURS_CHANGED", at=at, level=Level.WARN, **values)
+    note(conn, before, actor.name, "FEED_UPDATED", at=at, changed_fields=changed)
+
+
+def remove_feed(conn: Connection, key: str, actor: Actor) -> Row:
+    """The feed, archived: it never runs again, its offers leave at once, its history stays."""
+    with transaction(conn):
+        feed = hold_feed(conn, key)
+        at = stamp(conn, feed, actor)
+        ledger.mark_schedule(
+            conn,
+            feed["schedule_id"],
+            status=ScheduleStatus.REMOVED,
+            interval_seconds=None,
+            next_run_at=None,
+            now=at,
+        )
+        feeds.mark_primary(conn, feed["source_id"], is_primary=False, now=at)
+        feeds.append_setting_log(conn, feed["source_id"], at=at, is_removed=True)
+        statuses = {"old_status": feed["status"], "new_status": ScheduleStatus.REMOVED}
+        note(conn, feed, actor.name, "FEED_STATUS_CHANGED", at=at, **statuses)
+        return find_feed(conn, key)
+
+
+def hold_feed(conn: Connection, key: str) -> Row:
+    """The feed, kept from changing until the transaction ends; refuses one that was removed."""
+    ledger.lock_schedule(conn, PIPELINE, key)
+    feed = find_feed(conn, key)
+    if feed["status"] == ScheduleStatus.REMOVED:
+        message = f"the feed {key!r} was removed; its history can be read, nothing can be changed"
+        raise RefusedError(message, code="FEED_REMOVED")
+    return feed
+
+
+def stamp(conn: Connection, feed: Row, actor: Actor) -> datetime:
+    """The time of an action on this feed, remembered as its latest."""
+    at = actor.clock.stamp(feed["last_stamp_at"])
+    feeds.mark_stamp(conn, feed["source_id"], at)
+    return at
+
+
+def next_slot(now: datetime, interval_seconds: int | None) -> datetime | None:
+    return now + timedelta(seconds=interval_seconds) if interval_seconds else None
+
+
+def note(
+    conn: Connection, feed: Row, actor: str, event_name: str, *, at: datetime, level: Level = Level.INFO, **fields: Any
+) -> None:
+    """One audit event on this feed."""
+    event = ledger.AuditEvent(
+        tenant_id=feed["tenant_id"],
+        event_name=event_name,
+        level=level,
+        actor=actor,
+        occurred_at=at,
+        pipeline=PIPELINE,
+        key=feed["feed_key"],
+        fields={"feed_id": feed["id"], **fields},
+    )
+    ledger.append_audit_event(conn, event)

@@ -1,0 +1,65 @@
+"""The single door from a run to the local file system: a work folder per run, plain reads and writes, the key file."""
+
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+@contextmanager
+def work_folder() -> Iterator[Path]:
+    """A private folder (0700) for one run, gone at the end; what cannot be removed does not spoil the run."""
+    with tempfile.TemporaryDirectory(prefix="feedmill-run-", ignore_cleanup_errors=True) as name:
+        yield Path(name)
+
+
+def open_for_write(path: Path) -> BinaryIO:
+    return path.open("wb")
+
+
+def open_for_read(path: Path) -> BinaryIO:
+    return path.open("rb")
+
+
+def stat_file(path: Path) -> os.stat_result:
+    return path.stat()
+
+
+def replace_file(source: Path, target: Path) -> None:
+    """Give `source` the name `target`, at once or not at all."""
+    source.replace(target)
+
+
+def discard_file(path: Path) -> None:
+    """Remove the file if it is there."""
+    path.unlink(missing_ok=True)
+
+
+def read_key_file(path: Path) -> bytes:
+    """What the key file holds; PermissionError if anybody but its owner could have read it."""
+    with path.open("rb") as file:
+        if os.fstat(file.fileno()).st_mode & _OTHERS:
+            message = "readable by group or others"
+            raise PermissionError(message)
+        return file.read()
+
+
+def make_key_file(path: Path, data: bytes) -> None:
+    """Write the key file (0600) unless there is one: of two processes at once, one wins and both read its key."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # mkstemp opens with O_EXCL and 0600. The name appears by link(), complete or not at all, and never over another.
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        with suppress(FileExistsError):
+            os.link(name, path)
+    finally:
+        Path(name).unlink()

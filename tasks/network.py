@@ -1,0 +1,177 @@
+"""The single door from a run to the network: an SFTP connection that checks the host key, times out and closes."""
+
+import asyncio
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+import asyncssh
+from fsspec.asyn import sync  # type: ignore[import-untyped]  # no stubs
+from sshfs import SSHFileSystem  # type: ignore[import-untyped]  # no stubs
+from sshfs.file import SSHFile  # type: ignore[import-untyped]  # no stubs
+
+CONNECT_SECONDS = 15.0  # name look-up, TCP, handshake and login together
+REPLY_SECONDS = 60.0  # one stat, open or read; a chunk of 2 MiB in this time is 35 kB a second
+KEEPALIVE_SECONDS = 15.0  # a silent server is asked whether it lives
+KEEPALIVE_COUNT = 3  # and given up after this many questions without an answer
+CLOSE_SECONDS = 5.0
+
+# Plain keys only: a host certificate has no fingerprint of its own that a person could compare.
+HOST_KEY_ALGORITHMS = (
+    "ssh-ed25519",
+    "ecdsa-sha2-nistp256",
+    "ecdsa-sha2-nistp384",
+    "ecdsa-sha2-nistp521",
+    "rsa-sha2-512",
+    "rsa-sha2-256",
+)
+
+# A connection depends on the feed's settings alone: all that asyncssh would take from ~/.ssh, an agent or the
+# environment is named here.
+_SETTINGS: dict[str, Any] = {
+    "preferred_auth": ["password", "keyboard-interactive"],
+    "client_keys": None,
+    "agent_path": None,
+    "gss_kex": False,
+    "gss_auth": False,
+    "config": None,
+    "x509_trusted_certs": None,
+    "known_hosts": lambda *_: ([], [], []),  # None would trust every key, and an empty value read ~/.ssh
+    "encryption_algs": "^aes256-gcm@openssh.com,aes128-gcm@openssh.com",  # 103 MB/s, the default 52 (loopback)
+    "compression_algs": ["none"],  # feeds are compressed already
+    "keepalive_interval": KEEPALIVE_SECONDS,
+    "keepalive_count_max": KEEPALIVE_COUNT,
+}
+
+
+@dataclass(frozen=True)
+class Timeouts:
+    connect: float = CONNECT_SECONDS
+    reply: float = REPLY_SECONDS
+
+
+class HostKeyRefusedError(Exception):
+    """The server showed these keys, and none of them is pinned."""
+
+    def __init__(self, shown: tuple[str, ...]) -> None:
+        super().__init__(", ".join(shown))
+        self.shown = shown
+
+
+@contextmanager
+def open_sftp(
+    host: str, port: int, *, username: str, password: str | None, pinned: str | None, timeouts: Timeouts
+) -> Iterator["SftpFileSystem"]:
+    """A connection to this server, closed afterwards; HostKeyRefusedError unless it has the pinned key."""
+    connection = _connect(host, port, username=username, password=password, pinned=pinned, timeouts=timeouts)
+    try:
+        yield connection
+    finally:
+        connection.disconnect()
+
+
+def _connect(
+    host: str, port: int, *, username: str, password: str | None, pinned: str | None, timeouts: Timeouts
+) -> "SftpFileSystem":
+    """A server has a key of each kind and shows the first that both sides like, so ask for the other kinds too."""
+    shown: dict[str, asyncssh.SSHKey] = {}
+    algorithms = list(HOST_KEY_ALGORITHMS)
+    while algorithms:
+        try:
+            return SftpFileSystem(
+                host,
+                port=port,
+                username=username,
+                password=lambda: password,  # fsspec keeps its arguments: hand it none that shows the password
+                client_factory=lambda: _PinnedKeyClient(pinned, shown),
+                server_host_key_algs=algorithms,
+                connect_timeout=timeouts.connect,
+                login_timeout=timeouts.connect,
+                reply_seconds=timeouts.reply,
+                **_SETTINGS,
+            )
+        except (asyncssh.HostKeyNotVerifiable, asyncssh.KeyExchangeFailed):
+            if not shown:
+                raise
+            untried = _untried(algorithms, shown)
+            if pinned is None or untried == algorithms:
+                break
+            algorithms = untried
+    raise HostKeyRefusedError(tuple(shown))
+
+
+def _untried(algorithms: list[str], shown: dict[str, asyncssh.SSHKey]) -> list[str]:
+    refused = {name.decode() for key in shown.values() for name in key.sig_algorithms}
+    return [name for name in algorithms if name not in refused]
+
+
+class _PinnedKeyClient(asyncssh.SSHClient):
+    """Trusts one host key, and notes each that it was shown."""
+
+    def __init__(self, pinned: str | None, shown: dict[str, asyncssh.SSHKey]) -> None:
+        self._pinned = pinned
+        self._shown = shown
+
+    def validate_host_public_key(self, host: str, addr: str, port: int, key: asyncssh.SSHKey) -> bool:
+        fingerprint = key.get_fingerprint()
+        self._shown[fingerprint] = key
+        return fingerprint == self._pinned
+
+
+class SftpFileSystem(SSHFileSystem):  # type: ignore[misc]  # its base has no types
+    """One connection, never shared: fsspec would hand an open one to whoever asks with the same arguments."""
+
+    cachable = False
+
+    def __init__(self, host: str, *, reply_seconds: float, **settings: object) -> None:
+        self.reply_seconds = reply_seconds
+        super().__init__(host, **settings)
+
+    def stat(self, path: str) -> dict[str, Any]:
+        return dict(sync(self.loop, self.answered, self._info(path)))
+
+    async def answered(self, request: Coroutine[Any, Any, Any]) -> Any:
+        """The answer, or TimeoutError and the line cut: a read that is cancelled leaves its parallel requests behind."""
+        asked = asyncio.ensure_future(request)
+        answers, _ = await asyncio.wait([asked], timeout=self.reply_seconds)
+        if not answers:
+            self.client.abort()
+            await asyncio.wait([asked], timeout=CLOSE_SECONDS)
+            raise TimeoutError from asked.exception() if asked.done() else None
+        return await asked
+
+    def disconnect(self) -> None:
+        """Close for certain: sshfs itself closes when it is collected, and gives up after 0.1 s."""
+        sync(self.loop, self._disconnect)
+
+    async def _disconnect(self) -> None:
+        self.client.close()  # says goodbye and drops the line, without waiting for an answer
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self.client.wait_closed(), CLOSE_SECONDS)
+
+    def _open(self, path: str, mode: str = "rb", **_: object) -> "_SftpFile":
+        return _SftpFile(self, path, mode)
+
+    def _decode_attributes(self, attributes: asyncssh.SFTPAttrs) -> dict[str, Any]:
+        if attributes.permissions is None:  # a server need not send them, and sshfs calculates with them
+            attributes.permissions = 0
+        return dict(super()._decode_attributes(attributes))
+
+
+class _SftpFile(SSHFile):  # type: ignore[misc]  # its base has no types
+    """A remote file whose every operation ends: with an answer, or with a time-out."""
+
+    _closed = True  # until it is open, so that a failed open leaves nothing to close
+
+    async def _open_file(self) -> object:
+        return await self.fs.answered(super()._open_file())
+
+    def read(self, size: int = -1) -> bytes:
+        return bytes(sync(self.loop, self.fs.answered, self._file.read(size)))
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            with suppress(asyncssh.Error, OSError):  # it was only read
+                sync(self.loop, self._file.close, timeout=CLOSE_SECONDS)
