@@ -20,7 +20,7 @@ from db.place import Place, forget
 from db.programs import Programs
 
 _RECOVERY_SECONDS = 3600
-_ORPHAN_SECONDS = 5  # the processes of a killed server notice within milliseconds, unless they compute
+_ORPHAN_SECONDS = 2  # the processes of a killed server notice within milliseconds, unless they compute
 _LEFTOVER_SECONDS = 60
 _STOP_SECONDS = {signal.SIGINT: 120, signal.SIGQUIT: 30}  # fast: with a checkpoint; immediate: like a crash
 

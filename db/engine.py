@@ -10,7 +10,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import dict_row
 
 from db import embedded, home, migrate
-from db.errors import BadRequestError, DatabaseError
+from db.errors import BadRequestError, ConnectionLostError, DatabaseError
 
 Row = dict[str, Any]
 Connection = psycopg.Connection[Row]
@@ -62,7 +62,7 @@ def open_connection(address: str) -> Connection:
             row_factory=dict_row,
             connect_timeout=CONNECT_SECONDS,
             application_name="feedmill",
-            **_KEEPALIVES,
+            **_KEEPALIVES,  # type: ignore[arg-type]  # settings of libpq, which the stub does not know
         )
     if conn.info.server_version < OLDEST_POSTGRES * 10_000:
         found = conn.info.server_version // 10_000
@@ -91,13 +91,18 @@ def bring_up_to_date(address: str) -> None:
 @contextmanager
 def transaction(conn: Connection) -> Iterator[Connection]:
     """All or nothing, with the driver's errors in our words."""
-    with driver_errors(), conn.transaction():
-        yield conn
+    try:
+        with driver_errors(), conn.transaction():
+            yield conn
+    except (DatabaseError, psycopg.Error) as error:
+        if conn.closed:
+            raise ConnectionLostError from error
+        raise
 
 
 @contextmanager
 def driver_errors() -> Iterator[None]:
-    """What the driver says of an unreachable or failing server, as DatabaseError; no address in it, it may hold a password."""
+    """What the driver says of a server, in our words; without the address, which may hold a password."""
     try:
         yield
     except (psycopg.OperationalError, sa.exc.OperationalError) as error:

@@ -1,4 +1,4 @@
-"""Every short list of words that a column may hold. Each word carries its transition; the database repeats it as comment."""
+"""Every short list of words that a column may hold. Each word carries its transition, which its column repeats."""
 
 from enum import StrEnum
 from typing import Self
@@ -9,7 +9,7 @@ class Word(StrEnum):
 
     transition: str
 
-    def __new__(cls, value: str, transition: str) -> Self:
+    def __new__(cls, value: str, transition: str = "") -> Self:
         word = str.__new__(cls, value)
         word._value_ = value
         word.transition = transition

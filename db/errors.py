@@ -40,3 +40,9 @@ class DatabaseError(FeedmillError):
     """The database could not be reached."""
 
     code = "DATABASE_UNREACHABLE"
+
+
+class ConnectionLostError(DatabaseError):
+    """The session with the database is gone, and with it every lock that it held."""
+
+    code = "CONNECTION_LOST"

@@ -28,6 +28,10 @@ def update_feed_settings(conn: Connection, settings: Mapping[str, Any], *, now: 
     conn.execute(load_sql("catalogue/update_feed_settings"), _params(settings, now))
 
 
+def update_secret(conn: Connection, feed_id: int, secret: Mapping[str, Any], *, now: datetime) -> None:
+    conn.execute(load_sql("catalogue/update_secret"), {**secret, "id": feed_id, "now": now})
+
+
 def update_source(conn: Connection, source: Mapping[str, Any], *, now: datetime) -> None:
     conn.execute(load_sql("catalogue/update_source"), {**source, "now": now})
 

@@ -97,6 +97,7 @@ def main(arguments: list[str]) -> None:
     lock, idle_seconds, home = arguments
     if found := place.find(Path(home)):
         keep(Cluster(found), int(lock), float(idle_seconds))
+    os._exit(0)  # at once: whoever waits for the lock takes it that this process is gone
 
 
 if __name__ == "__main__":

@@ -77,14 +77,18 @@ def insert_manual_job(conn: Connection, key: Key, job: dict[str, Any], *, now: d
     return only_row(conn.execute(load_sql("ledger/insert_manual_job"), {**vars(key), **job, "now": now}))
 
 
-def start_job(conn: Connection, job_id: UUID, *, run_id: UUID, worker_instance: str, now: datetime) -> Row | None:
+def start_job(conn: Connection, job_id: UUID, *, worker_instance: str, now: datetime) -> Row | None:
     """The job as started, or None if it may not start any more."""
-    params = {"id": job_id, "run_id": run_id, "worker_instance": worker_instance, "now": now}
+    params = {"id": job_id, "worker_instance": worker_instance, "now": now}
     return conn.execute(load_sql("ledger/start_job"), params).fetchone()
 
 
 def insert_run(conn: Connection, key: Key, run: dict[str, Any], *, now: datetime) -> None:
     conn.execute(load_sql("ledger/insert_run"), {**vars(key), **run, "now": now})
+
+
+def mark_run_of_job(conn: Connection, job_id: UUID, run_id: UUID) -> None:
+    conn.execute(load_sql("ledger/mark_run_of_job"), {"id": job_id, "run_id": run_id})
 
 
 def mark_stage(conn: Connection, run_id: UUID, stage: Stage, *, now: datetime) -> None:

@@ -11,6 +11,8 @@ import db.sql
 from db.tables import catalogue, ledger  # noqa: F401 - they declare themselves in the metadata
 from db.tables.base import metadata
 
+__all__ = ["metadata", "relations", "statements"]
+
 
 def statements() -> Iterator[str]:
     """Everything that makes an empty database a feedmill database, in order."""
@@ -19,7 +21,7 @@ def statements() -> Iterator[str]:
     def note(ddl: sa.schema.ExecutableDDLElement, *_args: object, **_options: object) -> None:
         tables.append(str(ddl.compile(dialect=postgresql.dialect())).strip() + ";")  # type: ignore[no-untyped-call]  # SQLAlchemy leaves the constructor untyped
 
-    engine = sa.create_mock_engine("postgresql+psycopg://", note)  # type: ignore[arg-type]  # the stub wants a narrower callable
+    engine = sa.create_mock_engine("postgresql+psycopg://", note)
     metadata.create_all(engine, checkfirst=False)
     yield from tables
     for file in sorted(files(db.sql).joinpath("schema").iterdir(), key=lambda file: file.name):

@@ -5,7 +5,7 @@ import sys
 import click
 
 from feedmill import contract
-from feedmill.commands import database, feeds
+from feedmill.commands import database, feeds, runs, shelf
 
 
 @click.group(cls=contract.Group)
@@ -20,6 +20,8 @@ def app() -> None:
 
 app.add_command(database.db)
 app.add_command(feeds.feeds)
+for command in (runs.run, runs.runs, runs.run_show, runs.errors, shelf.offers, shelf.prices):
+    app.add_command(command)
 
 
 def main() -> None:

@@ -58,7 +58,7 @@ def run(command: click.Command, arguments: Sequence[str]) -> int:
         if debug:
             Console(stderr=True).print_exception()
         return _tell(_as_ours(error), as_json=as_json)
-    except Exception as error:  # noqa: BLE001 - the last line of defence: a traceback is for --debug
+    except Exception as error:
         if debug:
             raise
         return _tell(_unexpected(error), as_json=as_json)

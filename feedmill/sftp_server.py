@@ -13,6 +13,9 @@ from asyncssh.saslprep import saslprep
 
 _WRITES = asyncssh.FXF_WRITE | asyncssh.FXF_APPEND | asyncssh.FXF_CREAT | asyncssh.FXF_TRUNC
 
+_CLOSE_SECONDS = 5.0
+_TURN_SECONDS = 0.005
+
 
 def _refuse(*_: Any, **__: Any) -> Any:
     message = "this server is read-only"
@@ -22,10 +25,25 @@ def _refuse(*_: Any, **__: Any) -> Any:
 class ReadOnlyFiles(asyncssh.SFTPServer):
     """The files of one folder, as if it were the root."""
 
+    def __init__(self, channel: asyncssh.SSHServerChannel[bytes], root: Path) -> None:
+        super().__init__(channel, chroot=str(root).encode())
+        self._opened: set[Any] = set()
+
     def open(self, path: bytes, pflags: int, attrs: asyncssh.SFTPAttrs) -> Any:
         if pflags & _WRITES:
             _refuse()
-        return super().open(path, pflags, attrs)
+        opened = super().open(path, pflags, attrs)
+        self._opened.add(opened)
+        return opened
+
+    def close(self, file_obj: Any) -> Any:
+        self._opened.discard(file_obj)
+        return super().close(file_obj)
+
+    def close_all(self) -> None:
+        """What asyncssh leaves open when a connection breaks off."""
+        while self._opened:
+            self._opened.pop().close()
 
     # open56 opens for later versions of the protocol, which this server does not speak.
     open56 = write = setstat = lsetstat = fsetstat = _refuse
@@ -45,6 +63,7 @@ class LocalSftpServer:
         self._password = saslprep(password).encode()  # as asyncssh hands over what the client sent
         self._keys = self.make_keys()
         self._connections: set[asyncssh.SSHServerConnection] = set()
+        self._served: list[ReadOnlyFiles] = []
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="local-sftp-server", daemon=True)
 
@@ -90,26 +109,35 @@ class LocalSftpServer:
             0,
             server_factory=lambda: _OneUser(self._username, self._password, connections=self._connections),
             server_host_keys=self._keys,
-            sftp_factory=lambda channel: self.files(channel, chroot=str(self._root).encode()),
+            sftp_factory=self._serve,
             config=None,
             allow_scp=False,
             agent_forwarding=False,
             x11_forwarding=False,
         )
 
+    def _serve(self, channel: asyncssh.SSHServerChannel[bytes]) -> ReadOnlyFiles:
+        self._served.append(self.files(channel, self._root))
+        return self._served[-1]
+
     async def _close(self) -> None:
+        """A connection accepted this moment is no connection yet but a task, so look until neither is left."""
         self._acceptor.close()
         await self._acceptor.wait_closed()
-        open_now = list(self._connections)
-        for connection in open_now:
-            connection.abort()
-        for connection in open_now:
-            await connection.wait_closed()
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
+        patience = self._loop.time() + _CLOSE_SECONDS
+        while (self._connections or self._tasks()) and self._loop.time() < patience:
+            for connection in list(self._connections):
+                connection.abort()
+            await asyncio.sleep(_TURN_SECONDS)
+        for task in self._tasks():
             task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.sleep(_TURN_SECONDS)  # the last sockets close a turn of the loop later
+        for served in self._served:
+            served.close_all()
         await self._loop.shutdown_default_executor()
+
+    def _tasks(self) -> set[asyncio.Task[Any]]:
+        return {task for task in asyncio.all_tasks(self._loop) if task is not asyncio.current_task()}
 
 
 class _OneUser(asyncssh.SSHServer):

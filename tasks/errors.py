@@ -1,7 +1,7 @@
 """The errors of a run, and what each means for the next attempt."""
 
 from db.enums import Recovery
-from db.errors import FeedmillError
+from db.errors import ConnectionLostError, FeedmillError
 
 
 class IngestError(FeedmillError):
@@ -114,14 +114,22 @@ class FileDamagedError(IngestError):
     hint = "ask the owner of the server to upload the file again"
 
 
-# What a mistake in our own code looks like: trying again would only repeat it.
-_OUR_OWN_MISTAKES = (TypeError, LookupError, AttributeError, NameError, AssertionError, NotImplementedError)
+# Trying again would only repeat a mistake in our own code; and a run that lost its session may not write any more.
+_FOR_GOOD = (
+    TypeError,
+    LookupError,
+    AttributeError,
+    NameError,
+    AssertionError,
+    NotImplementedError,
+    ConnectionLostError,
+)
 
 
 def classify(error: BaseException) -> Recovery:
     """By our own type first, then by kind; the unknown is transient, a mistake of ours permanent."""
     if isinstance(error, IngestError):
         return error.recovery
-    if isinstance(error, _OUR_OWN_MISTAKES):
+    if isinstance(error, _FOR_GOOD):
         return Recovery.PERMANENT
     return Recovery.TRANSIENT

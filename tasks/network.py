@@ -132,7 +132,7 @@ class SftpFileSystem(SSHFileSystem):  # type: ignore[misc]  # its base has no ty
         return dict(sync(self.loop, self.answered, self._info(path)))
 
     async def answered(self, request: Coroutine[Any, Any, Any]) -> Any:
-        """The answer, or TimeoutError and the line cut: a read that is cancelled leaves its parallel requests behind."""
+        """The answer, or TimeoutError and the line cut: a read merely cancelled leaves its parallel requests behind."""
         asked = asyncio.ensure_future(request)
         answers, _ = await asyncio.wait([asked], timeout=self.reply_seconds)
         if not answers:

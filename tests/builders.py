@@ -1,4 +1,4 @@
-"""Rows for tests: `insert(conn, table, **columns)` fills in what the table requires and the test does not care about."""
+"""Rows for tests: `insert(conn, table, **columns)` fills in what the table requires and the test leaves out."""
 
 from datetime import UTC, datetime
 from itertools import count
@@ -43,14 +43,26 @@ def _defaults(table):
         "affiliate_feed_run_errors": {"code": "PARSE_ERROR", "message": "ragged row", "created_at": NOON},
         "source_products": {"identity_type": "SKU", "identity_value": f"sku-{number}", **text, **stamps},
         "product_changes": {"obs_seq": 1, **text},
-        "prices": {"obs_seq": 1, "price_amount": "9.99", "currency": "USD", "in_stock": True, "reason": "new",
-                   "price_signature_hash": f"{number:032x}", "created_at": NOON},
+        "prices": {
+            "obs_seq": 1,
+            "price_amount": "9.99",
+            "currency": "USD",
+            "in_stock": True,
+            "reason": "new",
+            "price_signature_hash": f"{number:032x}",
+            "created_at": NOON,
+        },
         "promotions": {"promoted_at": NOON, "observed_at": NOON, "cutoff_obs": 1},
         "shelf_spans": {"from_seq": 1},
         "sightings": {"batch_no": 1, "seen_at": NOON},
         "setting_log": {"n": 1, "at": NOON, "expiry_hours": 48, "is_display_primary": True},
-        "audit_events": {"tenant_id": "default", "event_name": "FEED_CREATED", "level": "INFO", "actor": "test",
-                         "occurred_at": NOON},
+        "audit_events": {
+            "tenant_id": "default",
+            "event_name": "FEED_CREATED",
+            "level": "INFO",
+            "actor": "test",
+            "occurred_at": NOON,
+        },
     }[table]  # fmt: skip - one line per table
 
 

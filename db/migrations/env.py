@@ -3,11 +3,12 @@
 import sqlalchemy as sa
 from alembic import context
 
-from db import engine, schema
+from db import engine
+from db.schema import metadata
 
 
 def _run(connection: sa.Connection) -> None:
-    context.configure(connection=connection, target_metadata=schema.metadata, transaction_per_migration=True)
+    context.configure(connection=connection, target_metadata=metadata, transaction_per_migration=True)
     with context.begin_transaction():
         context.run_migrations()
 

@@ -1,5 +1,7 @@
 """The words in which the tables are declared."""
 
+from typing import Any
+
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
 
@@ -22,15 +24,15 @@ def serial(name: str = "id") -> sa.Column[int]:
     return sa.Column(name, sa.BigInteger, sa.Identity(always=True), primary_key=True)
 
 
-def uuid_key(name: str = "id", *foreign: sa.ForeignKey) -> sa.Column[object]:
+def uuid_key(name: str = "id", *foreign: sa.ForeignKey) -> sa.Column[Any]:
     return sa.Column(name, pg.UUID(as_uuid=True), *foreign, primary_key=True, comment="UUID version 7")
 
 
-def uuid(name: str, *foreign: sa.ForeignKey, comment: str | None = None) -> sa.Column[object]:
+def uuid(name: str, *foreign: sa.ForeignKey, comment: str | None = None) -> sa.Column[Any]:
     return sa.Column(name, pg.UUID(as_uuid=True), *foreign, comment=comment)
 
 
-def moment(name: str, *, required: bool = False, comment: str | None = None) -> sa.Column[object]:
+def moment(name: str, *, required: bool = False, comment: str | None = None) -> sa.Column[Any]:
     """A time. No default: every time comes from the clock of the code, never from the database's."""
     return sa.Column(name, sa.DateTime(timezone=True), nullable=not required, comment=comment)
 
@@ -51,7 +53,7 @@ def flag(name: str, *, default: bool = False, comment: str | None = None) -> sa.
     )
 
 
-def json(name: str, *, default: str | None = None, comment: str | None = None) -> sa.Column[object]:
+def json(name: str, *, default: str | None = None, comment: str | None = None) -> sa.Column[Any]:
     server_default = sa.text(f"'{default}'::jsonb") if default else None
     return sa.Column(name, pg.JSONB, nullable=default is None, server_default=server_default, comment=comment)
 

@@ -3,8 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
 
-from db.enums import Compression, FileFormat, IdentityType, Network, PriceReason, SourceKind, Transport
-from db.enums import UnchangedPolicy
+from db.enums import Compression, FileFormat, IdentityType, Network, PriceReason, SourceKind, Transport, UnchangedPolicy
 from db.tables.base import count, flag, json, metadata, moment, serial, text, uuid, uuid_key, word
 
 

@@ -3,8 +3,19 @@
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
 
-from db.enums import ItemStage, ItemStatus, ItemType, JobStatus, Level, Plan, Recovery, RunStatus, ScheduleStatus
-from db.enums import Stage, Trigger
+from db.enums import (
+    ItemStage,
+    ItemStatus,
+    ItemType,
+    JobStatus,
+    Level,
+    Plan,
+    Recovery,
+    RunStatus,
+    ScheduleStatus,
+    Stage,
+    Trigger,
+)
 from db.tables.base import flag, json, lock_ids, metadata, moment, serial, text, uuid, uuid_key, word
 
 tenants = sa.Table(

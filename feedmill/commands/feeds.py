@@ -1,17 +1,17 @@
 """`feedmill feeds`: the feeds on file."""
 
 import getpass
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import click
 
 from db import engine
-from db import feeds as feed_rows
 from db.clock import named_clock
 from db.engine import Row
 from db.errors import BadRequestError
-from feedmill import views
+from feedmill import documents, reading, views
 from feedmill.contract import Group, Reply
 from tasks.catalogue import config, registry
 
@@ -26,7 +26,7 @@ _SETTINGS = (
     click.option("--expiry-hours", type=int, help="How long an offer lives after it was last seen, 1 to 168  [48]"),
     click.option("--heartbeat-hours", type=int, help="Write an unchanged price again after this, 0: never  [24]"),
     click.option("--unchanged", metavar="age|refresh", help="What an unchanged file does to its offers  [age]"),
-    click.option("--gate", multiple=True, metavar="NAME=SHARE|off", help="A gate's threshold for this feed; repeatable"),
+    click.option("--gate", multiple=True, metavar="NAME=SHARE|off", help="A gate's threshold here; repeatable"),
     click.option("--host-key", metavar="SHA256:...", help="Fingerprint of the server's key, pinned"),
     click.option("--max-rows", type=int, help="Refuse a file with more rows  [500000]"),
     click.option("--max-bytes", type=int, help="Refuse a larger file  [500000000]; inflated, twenty times that"),
@@ -36,6 +36,19 @@ _SETTINGS = (
 _URL_HELP = "sftp://user@host:22/path, ftp://... or file:///path; without a password"
 key_argument = click.argument("key")
 at_option = click.option("--at", metavar="TIME", help="Act as of this moment, ISO 8601 UTC.")
+
+
+password_option = click.option(
+    "--password-stdin", is_flag=True, help="Read the password from standard input; blank keeps the old one"
+)
+
+
+def read_password(*, wanted: bool) -> str | None:
+    """The first line of standard input, asked for without echo at a terminal; None for none."""
+    if not wanted:
+        return None
+    text = getpass.getpass("password: ") if sys.stdin.isatty() else sys.stdin.readline()
+    return text.rstrip("\r\n") or None
 
 
 def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -88,9 +101,18 @@ def actor(at: str | None) -> registry.Actor:
 @click.option("--tenant", default="default", show_default=True, help="Whose feed it is")
 @click.option("--enable", is_flag=True, help="Let it run at once")
 @click.option("--primary", is_flag=True, help="Show its offers for this retailer")
+@password_option
 @at_option
 def add(
-    key: str, retailer: str, tenant: str, *, enable: bool, primary: bool, at: str | None, **options: Any
+    key: str,
+    retailer: str,
+    tenant: str,
+    *,
+    enable: bool,
+    primary: bool,
+    password_stdin: bool,
+    at: str | None,
+    **options: Any,
 ) -> Reply:
     """Put a feed on file.
 
@@ -110,8 +132,12 @@ def add(
         is_enabled=enable,
         is_primary=primary,
     )
-    with engine.connect() as conn:
-        return _reply(registry.add_feed(conn, new, actor(at)))
+    password, by = read_password(wanted=password_stdin), actor(at)
+    with engine.connect() as conn, engine.transaction(conn):
+        registry.add_feed(conn, new, by)
+        if password is not None:
+            registry.set_password(conn, new.key, password, by)
+        return _reply(registry.find_feed(conn, new.key))
 
 
 @feeds.command("list")
@@ -119,9 +145,8 @@ def add(
 @click.option("--all", "with_removed", is_flag=True, help="Removed ones too")
 def list_(tenant: str, *, with_removed: bool) -> Reply:
     """List the feeds with their schedule and last run."""
-    with engine.connect() as conn:
-        rows = feed_rows.select_feeds(conn, tenant, with_removed=with_removed)
-    return Reply([views.feed_document(row) for row in rows], views.feed_table(rows))
+    found = reading.feeds(tenant=tenant, with_removed=with_removed)
+    return Reply(found, views.feed_table(found))
 
 
 @feeds.command()
@@ -136,8 +161,9 @@ def show(key: str) -> Reply:
 @key_argument
 @click.option("--url", help=_URL_HELP)
 @settings_options
+@password_option
 @at_option
-def set_(key: str, at: str | None, **options: Any) -> Reply:
+def set_(key: str, *, password_stdin: bool, at: str | None, **options: Any) -> Reply:
     """Change what is on file.
 
     What is not named stays. The next run reads the file whatever its date.
@@ -146,13 +172,15 @@ def set_(key: str, at: str | None, **options: Any) -> Reply:
     For example:
       feedmill feeds set northfork --expiry-hours 72 --every 4
     """
-    changes = _settings(options)
-    if not changes:
+    changes, password, by = _settings(options), read_password(wanted=password_stdin), actor(at)
+    if not changes and not password_stdin:
         message = "nothing to change was named"
         raise BadRequestError(message, code="USAGE", hint="see: feedmill feeds set --help")
-    with engine.connect() as conn:
-        feed, _changed = registry.change_feed(conn, key, changes, actor(at))
-    return _reply(feed)
+    with engine.connect() as conn, engine.transaction(conn):
+        registry.change_feed(conn, key, changes, by)
+        if password is not None:
+            registry.set_password(conn, key, password, by)
+        return _reply(registry.find_feed(conn, key))
 
 
 @feeds.command()
@@ -165,4 +193,5 @@ def remove(key: str, at: str | None) -> Reply:
 
 
 def _reply(feed: Row) -> Reply:
-    return Reply(views.feed_document(feed), views.feed_card(feed))
+    document = documents.feed(feed)
+    return Reply(document, views.feed_card(document))

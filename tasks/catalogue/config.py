@@ -132,8 +132,10 @@ def parse_address(url: str) -> Address:
     if parts.query or parts.fragment:
         message = "an address has no ? or # part"
         raise refuse(message, "write %3F or %23 if the file name holds one")
-    return _file_address(url, unquote(parts.path), host=parts.hostname) if transport is Transport.FILE else (
-        _remote_address(transport, host=parts.hostname, port=port, path=unquote(parts.path), user=parts.username)
+    return (
+        _file_address(url, unquote(parts.path), host=parts.hostname)
+        if transport is Transport.FILE
+        else (_remote_address(transport, host=parts.hostname, port=port, path=unquote(parts.path), user=parts.username))
     )
 
 
@@ -184,4 +186,3 @@ def valid_unchanged(word: str) -> UnchangedPolicy:
     except ValueError:
         message = f"--unchanged is age or refresh, not {word!r}"
         raise refuse(message) from None
-

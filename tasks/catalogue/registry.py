@@ -10,6 +10,7 @@ from db.clock import Clock
 from db.engine import Connection, Row, transaction
 from db.enums import Level, ScheduleStatus, UnchangedPolicy
 from db.errors import BadRequestError, RefusedError
+from tasks import secrets
 from tasks.catalogue.config import Address
 
 PIPELINE = "catalogue"
@@ -56,7 +57,7 @@ class Actor:
     """Who acts, and by which clock."""
 
     name: str
-    clock: Clock = Clock()
+    clock: Clock = field(default_factory=Clock)
 
 
 def find_feed(conn: Connection, key: str) -> Row:
@@ -103,6 +104,23 @@ def _insert_source(conn: Connection, new: NewFeed, *, now: datetime) -> int:
         "tracking_template": new.settings.tracking_template,
     }
     return feeds.insert_source(conn, source, now=now)
+
+
+def set_password(conn: Connection, key: str, password: str, actor: Actor) -> None:
+    """Encrypt the password into the feed. Called inside the transaction of `add_feed`, or on its own."""
+    with transaction(conn):
+        feed = hold_feed(conn, key)
+        at = stamp(conn, feed, actor)
+        encryption_key = secrets.load_key()
+        version = feed["secret_version"] + (feed["secret_ciphertext"] is not None)
+        ciphertext = secrets.encrypt_secret(password, feed_id=feed["id"], secret_version=version, key=encryption_key)
+        secret = {
+            "secret_ciphertext": ciphertext,
+            "secret_key_id": secrets.key_id(encryption_key),
+            "secret_version": version,
+        }
+        feeds.update_secret(conn, feed["id"], secret, now=at)
+        note(conn, feed, actor.name, "CREDENTIAL_CHANGED", at=at, field_name="password")
 
 
 def make_primary(conn: Connection, source_id: int, *, now: datetime) -> None:

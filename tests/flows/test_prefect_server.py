@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -22,6 +23,7 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.client.schemas.filters import LogFilter, LogFilterFlowRunId, TaskRunFilter, TaskRunFilterName
 from prefect.concurrency.sync import concurrency
 from prefect.runtime import flow_run
+from prefect.settings import get_current_settings
 
 from feedmill.prefect_server import PrefectUnavailableError, temporary_server
 from feedmill.prefect_template import DATABASE, copy_template, keep_template
@@ -92,9 +94,12 @@ def test_prefect_api_uses_the_server_of_the_active_profile(script, tmp_path):
         assert started.servers == []
 
 
-def test_prefect_api_ends_quietly(script):
+def test_prefect_api_ends_quietly_and_as_it_began(script):
     """A flow has logged and sent events: nothing of that may still be under way when the server goes."""
     body = """
+    import atexit, os
+    from prefect.settings import get_current_settings
+    atexit.register(lambda: print(os.environ.get("PREFECT_API_URL"), get_current_settings().api.url))
     from prefect import flow, get_run_logger, task
     from prefect.events import emit_event
     @task
@@ -106,7 +111,7 @@ def test_prefect_api_ends_quietly(script):
     with script(body) as started:
         output, errors = started.process.communicate()
         assert started.process.returncode == 0, errors
-        assert output == ""
+        assert output == "None None\n"
         [line] = errors.splitlines()
         assert line.startswith("starting a temporary Prefect server (")
         assert len(started.servers) == 1
@@ -205,6 +210,14 @@ def test_copy_template_leaves_nothing_of_half_a_template(tmp_path, monkeypatch):
     target.mkdir()
     assert copy_template(target) is False
     assert list(target.iterdir()) == []
+
+
+def test_temporary_prefect_api_reaches_threads(prefect_session):
+    seen = []
+    thread = threading.Thread(target=lambda: seen.append(get_current_settings().api.url))
+    thread.start()
+    thread.join()
+    assert seen == [prefect_session]
 
 
 @task

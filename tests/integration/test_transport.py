@@ -1,6 +1,7 @@
 """Fetching over a real SFTP server and from a local path: what arrives, what is refused, and what is said of it."""
 
 import asyncio
+import errno
 import gzip
 import hashlib
 import os
@@ -159,11 +160,12 @@ def test_download_of_a_missing_file_says_so(either, target, path, said):
     assert path in str(error)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
-def test_download_of_a_forbidden_local_file_says_so(root, target):
-    (root / "feeds/catalog.csv").chmod(0)
-    remote = Remote(Transport.FILE, None, None, str(root / "feeds/catalog.csv"))
-    _refused(errors.FileDeniedError, remote, target)
+def test_download_of_a_forbidden_local_file_says_so(root, target, monkeypatch):
+    def forbidden(path):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(files, "open_for_read", forbidden)  # root may read every file
+    _refused(errors.FileDeniedError, Remote(Transport.FILE, None, None, str(root / "feeds/catalog.csv")), target)
 
 
 def test_download_of_a_pipe_is_refused_before_it_blocks(root, target):
@@ -389,13 +391,13 @@ def _replace(path):
     ],
 )
 def test_file_that_changes_while_it_is_read_is_still_uploading(either, root, target, change):
-    path = root / "feeds/catalog.csv"
-    error = _refused(
-        errors.FileStillUploadingError,
-        either("/feeds/catalog.csv"),
-        target,
-        on_progress=lambda done, total: change(path),
-    )
+    changes = iter([change])
+
+    def change_once(done, total):
+        for now in changes:
+            now(root / "feeds/catalog.csv")
+
+    error = _refused(errors.FileStillUploadingError, either("/feeds/catalog.csv"), target, on_progress=change_once)
     assert errors.classify(error) is errors.Recovery.TRANSIENT
 
 
@@ -467,7 +469,7 @@ def test_gzip_that_inflates_past_twenty_times_the_limit_is_refused(either, root,
 
 def test_full_disk_is_not_blamed_on_the_server(remote, target, monkeypatch):
     def full(path):
-        raise OSError(28, "No space left on device")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(files, "open_for_write", full)
     with pytest.raises(OSError, match="No space left"):

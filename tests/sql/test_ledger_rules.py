@@ -47,8 +47,19 @@ def test_a_final_job_makes_room_for_the_next(any_conn, key, final):
 @pytest.mark.spec("003 1")
 def test_a_job_has_the_columns_of_the_design(any_conn, key):
     job = insert(any_conn, "ingestion_jobs", **key)
-    needed = {"id", "tenant_id", "key", "external_account_id", "status", "attempt", "external_run_id", "correlation_id",
-              "error_message", "error_code", "next_retry_at"}  # fmt: skip - names
+    needed = {
+        "id",
+        "tenant_id",
+        "key",
+        "external_account_id",
+        "status",
+        "attempt",
+        "external_run_id",
+        "correlation_id",
+        "error_message",
+        "error_code",
+        "next_retry_at",
+    }  # fmt: skip - names
     assert needed <= set(job)
     assert (job["status"], job["attempt"], job["submission"], job["parameters"]) == ("queued", 0, 0, {})
 
@@ -70,11 +81,17 @@ def test_jobs_refuse_a_state_that_cannot_be(any_conn, key, wrong):
         insert(any_conn, "ingestion_jobs", **key, **wrong)
 
 
-@pytest.mark.parametrize("change", ["trigger = 'MANUAL'", "slot = slot + interval '1 hour'"])
-def test_trigger_and_slot_of_a_job_are_set_once(any_conn, key, change):
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE ingestion_jobs SET trigger = 'MANUAL'",
+        "UPDATE ingestion_jobs SET slot = slot + interval '1 hour'",
+    ],
+)
+def test_trigger_and_slot_of_a_job_are_set_once(any_conn, key, statement):
     insert(any_conn, "ingestion_jobs", **key)
     with pytest.raises(psycopg.errors.RestrictViolation, match="set once"):
-        any_conn.execute(f"UPDATE ingestion_jobs SET {change}")
+        any_conn.execute(statement)
 
 
 def test_trigger_of_a_run_is_set_once(any_conn, key):
@@ -122,8 +139,16 @@ def test_schedules_refuse_a_state_that_cannot_be(any_conn, wrong):
 @pytest.mark.parametrize("stage", ["discovery", "documents", "ocr", "summary"])
 def test_runs_take_every_state_and_stage_of_the_contract(any_conn, key, status, stage):
     finished = NOON if status in {"completed", "failed", "canceled"} else None
-    insert(any_conn, "ingestion_runs", **key, status=status, active_stage=stage, started_at=NOON, finished_at=finished,
-           error_code="X" if status == "failed" else None)  # fmt: skip - one call
+    insert(
+        any_conn,
+        "ingestion_runs",
+        **key,
+        status=status,
+        active_stage=stage,
+        started_at=NOON,
+        finished_at=finished,
+        error_code="X" if status == "failed" else None,
+    )  # fmt: skip - one call
 
 
 @pytest.mark.spec("004 4")
@@ -171,8 +196,15 @@ def test_items_refuse_an_unknown_word(any_conn, key, wrong):
 @pytest.mark.spec("001 5")
 def test_job_runs_shows_started_jobs_in_the_words_of_the_design(any_conn, key):
     for hour, status in enumerate(["success", "failed", "dead_letter", "skipped_timeout", "canceled"]):
-        insert(any_conn, "ingestion_jobs", **key, slot=NOON + timedelta(hours=hour), status=status, started_at=NOON,
-               finished_at=NOON)  # fmt: skip - one call
+        insert(
+            any_conn,
+            "ingestion_jobs",
+            **key,
+            slot=NOON + timedelta(hours=hour),
+            status=status,
+            started_at=NOON,
+            finished_at=NOON,
+        )  # fmt: skip - one call
     insert(any_conn, "ingestion_jobs", **key, slot=NOON - timedelta(hours=1))
     rows = any_conn.execute("SELECT job_name, status FROM job_runs ORDER BY scheduled_for").fetchall()
     assert [row["status"] for row in rows] == ["success", "failed", "failed", "skipped_timeout", "failed"]

@@ -47,17 +47,22 @@ def test_a_product_with_prices_cannot_be_deleted(any_conn, price):
 
 @pytest.mark.spec("002 18.1.1")
 def test_prices_have_one_unique_index_beside_the_primary_key(any_conn):
-    rows = any_conn.execute("SELECT indexrelid::regclass::text AS name FROM pg_index WHERE indrelid = 'prices'::regclass"
-                            " AND indisunique ORDER BY 1")  # fmt: skip - one statement
+    rows = any_conn.execute(
+        "SELECT indexrelid::regclass::text AS name FROM pg_index WHERE indrelid = 'prices'::regclass"
+        " AND indisunique ORDER BY 1"
+    )  # fmt: skip - one statement
     assert [row["name"] for row in rows] == ["prices_affiliate_dedupe", "prices_pkey"]
-    constraints = any_conn.execute("SELECT conname FROM pg_constraint WHERE conrelid = 'prices'::regclass AND contype = 'u'")
+    constraints = any_conn.execute(
+        "SELECT conname FROM pg_constraint WHERE conrelid = 'prices'::regclass AND contype = 'u'"
+    )
     assert constraints.fetchall() == []
 
 
 def test_dedupe_is_named_in_the_conflict_clause(any_conn, price):
     again = any_conn.execute(
-        "INSERT INTO prices (source_product_id, obs_seq, price_amount, currency, in_stock, reason, affiliate_feed_run_id,"
-        " price_signature_hash, created_at) SELECT source_product_id, obs_seq + 1, price_amount, currency, in_stock,"
+        "INSERT INTO prices (source_product_id, obs_seq, price_amount, currency, in_stock, reason,"
+        " affiliate_feed_run_id, price_signature_hash, created_at)"
+        " SELECT source_product_id, obs_seq + 1, price_amount, currency, in_stock,"
         " 'heartbeat', affiliate_feed_run_id, price_signature_hash, created_at FROM prices"
         " ON CONFLICT (source_product_id, affiliate_feed_run_id, price_signature_hash)"
         " WHERE affiliate_feed_run_id IS NOT NULL DO NOTHING"

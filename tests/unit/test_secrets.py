@@ -123,7 +123,7 @@ def test_decrypt_secret_says_nothing_of_a_password_that_is_not_text():
     payload = b"\x01" + bytes(12) + sealed[-16:] + sealed[:-16]
     with pytest.raises(SecretUnreadableError) as caught:
         decrypt_secret(payload, feed_id=7, secret_version=1, key=KEY)
-    assert "ssword" not in "".join(traceback.format_exception(caught.value))
+    assert "0xe4" not in "".join(traceback.format_exception(caught.value))
 
 
 def test_load_key_takes_the_environment_first(monkeypatch, key_file):

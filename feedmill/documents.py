@@ -1,0 +1,80 @@
+"""What machines get: the interfaces of feeds, runs, offers and prices as documents."""
+
+from typing import Any
+
+from db.engine import Row
+from tasks.catalogue.config import DEFAULT_MAX_BYTES, DEFAULT_MAX_ROWS, shown_address
+
+Document = dict[str, Any]
+
+_FEED = (
+    "status",
+    "expiry_hours",
+    "heartbeat_hours",
+    "next_run_at",
+    "last_run_at",
+    "consecutive_failures",
+    "manual_run_pending",
+    "gates",
+    "host_key_fingerprint",
+    "created_at",
+    "updated_at",
+    "created_by",
+)  # fmt: skip - a list of names
+_OFFER = (
+    "source_product_id",
+    "feed_key",
+    "retailer",
+    "identity_type",
+    "identity_value",
+    "impact_item_id",
+    "sku",
+    "upc",
+    "title",
+    "brand",
+    "category",
+    "url",
+    "tracking_url",
+    "image_url",
+    "price",
+    "original_price",
+    "currency",
+    "in_stock",
+    "last_seen_at",
+    "last_seen_success_at",
+    "priced_at",
+)  # fmt: skip - the order in which an offer is written
+_PRICE = ("price", "original_price", "currency", "in_stock", "observed_at", "run_id", "promoted", "reason")
+
+
+def feed(row: Row) -> Document:
+    return {
+        "key": row["feed_key"],
+        "tenant": row["tenant_id"],
+        "retailer": row["retailer"],
+        "url": shown_address(row),
+        "every_hours": row["schedule_frequency_hours"],
+        "is_primary": row["is_display_primary"],
+        "unchanged": row["unchanged_policy"],
+        "has_password": row["secret_ciphertext"] is not None,
+        "max_bytes": row["max_file_size_bytes"] or DEFAULT_MAX_BYTES,
+        "max_rows": row["max_row_count"] or DEFAULT_MAX_ROWS,
+        "tracking_template": row["affiliate_tracking_template"],
+        "account_id": row["affiliate_account_id"],
+        "last_run_status": row.get("last_run_status"),
+        **{name: row[name] for name in _FEED},
+    }
+
+
+def run(row: Row) -> Document:
+    return dict(row)
+
+
+def offer(row: Row) -> Document:
+    # The link as the network delivers it is its tracking link.
+    whole = {**row, "tracking_url": row["delivered_url"]}
+    return {name: whole[name] for name in _OFFER}
+
+
+def price(row: Row) -> Document:
+    return {name: row[name] for name in _PRICE}

@@ -1,0 +1,94 @@
+"""The reading API, for notebooks and the command line: offers, prices, runs and feeds as plain documents."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from db import catalogue, engine, shelf
+from db import feeds as feed_rows
+from db.clock import future_allowed, iso, system_now
+from db.engine import Connection, Row
+from db.enums import IdentityType
+from db.errors import BadRequestError
+from feedmill import documents
+from tasks.catalogue.registry import find_feed
+
+Document = dict[str, Any]
+
+_PREFIXES = {"item": IdentityType.IMPACT_ITEM_ID, "sku": IdentityType.SKU, "url": IdentityType.URL_HASH}
+
+
+def feeds(*, tenant: str = "default", with_removed: bool = False) -> list[Document]:
+    """The feeds on file."""
+    with engine.connect() as conn:
+        return [documents.feed(row) for row in feed_rows.select_feeds(conn, tenant, with_removed=with_removed)]
+
+
+def offers(
+    key: str | None = None,
+    *,
+    at: datetime | None = None,
+    limit: int | None = None,
+    after: int = 0,
+    tenant: str = "default",
+) -> list[Document]:
+    """What a shopper may see, ordered by id: now, or at a past moment."""
+    if at is not None and at > system_now() and not future_allowed():
+        message = f"{iso(at)} lies in the future"
+        raise BadRequestError(message, code="AT_IN_FUTURE", hint="demos and tests set FEEDMILL_TEST_CLOCK=1")
+    with engine.connect() as conn:
+        tenant = find_feed(conn, key)["tenant_id"] if key else tenant
+        rows = shelf.select_offers(conn, tenant, key, at=at, after=after, limit=limit)
+    return [documents.offer(row) for row in rows]
+
+
+def prices(key: str, identity: str) -> list[Document]:
+    """The history of one product, oldest first. `identity` is item:X, sku:X, url:HASH or a bare unique value."""
+    with engine.connect() as conn:
+        product = find_product(conn, key, identity)
+        return [documents.price(row) for row in shelf.select_prices(conn, product["id"])]
+
+
+def runs(key: str | None = None, *, limit: int | None = 20, tenant: str = "default") -> list[Document]:
+    """Runs, newest first."""
+    with engine.connect() as conn:
+        tenant = find_feed(conn, key)["tenant_id"] if key else tenant
+        return [documents.run(row) for row in catalogue.select_runs(conn, tenant, key, limit=limit)]
+
+
+def run(run_id: str | UUID) -> Document:
+    """One run."""
+    with engine.connect() as conn:
+        return documents.run(find_run(conn, run_id))
+
+
+def errors(run_id: str | UUID) -> list[Document]:
+    """Samples of the rows that a run rejected or found twice."""
+    with engine.connect() as conn:
+        return [dict(row) for row in catalogue.select_run_errors(conn, find_run(conn, run_id)["id"])]
+
+
+def find_run(conn: Connection, run_id: str | UUID) -> Row:
+    try:
+        row = catalogue.select_run(conn, UUID(str(run_id)))
+    except ValueError:
+        row = None
+    if row is None:
+        message = f"there is no run {str(run_id)!r}"
+        raise BadRequestError(message, code="UNKNOWN_RUN", hint="see the runs with: feedmill runs")
+    return row
+
+
+def find_product(conn: Connection, key: str, identity: str) -> Row:
+    """The one product that is meant; refuses none and several."""
+    feed = find_feed(conn, key)
+    prefix, colon, rest = identity.partition(":")
+    kind = _PREFIXES.get(prefix) if colon else None
+    found = shelf.select_products_named(conn, feed["source_id"], rest if kind else identity, identity_type=kind)
+    if not found:
+        message = f"{key} has no product {identity!r}"
+        raise BadRequestError(message, code="UNKNOWN_PRODUCT", hint="name it as item:X, sku:X or url:HASH")
+    if len(found) > 1:
+        message = f"{identity!r} names {len(found)} products of {key}"
+        raise BadRequestError(message, code="AMBIGUOUS_PRODUCT", hint="name it as item:X, sku:X or url:HASH")
+    return found[0]

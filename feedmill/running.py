@@ -1,0 +1,84 @@
+"""One run now, here: Prefect around it, progress bars in front of it, the outcome from the ledger."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from db import catalogue, engine
+from db.clock import named_clock
+from db.engine import Row
+from db.errors import FeedmillError
+from feedmill.prefect_api import prefect_api
+from tasks import exclusive, progress
+from tasks.catalogue.registry import PIPELINE, find_feed
+
+
+def run_now(key: str, *, force: bool, at: str | None) -> tuple[Row, FeedmillError | None]:
+    """The record of the run, and what went wrong; refuses at once what cannot be started."""
+    clock = named_clock(at)
+    before = _check(key, clock.at)
+    error: BaseException | None = None
+    with prefect_api(), progress_bars():
+        from flows.ingest_feed import ingest_feed  # noqa: PLC0415 - Prefect takes a second to import
+
+        try:
+            ingest_feed(key, force=force, at=clock.at)
+        except (Exception, KeyboardInterrupt) as raised:  # noqa: BLE001 - the ledger's record says how it ended
+            error = raised
+    record = newest_run(key)
+    if record is None or record["id"] == before:
+        raise error or AssertionError(key)  # nothing began
+    if record["status"] == "RUNNING" and error is not None:
+        raise error  # the session was lost; the reaper closes the record
+    return record, _told(record)
+
+
+def _check(key: str, at: datetime | None) -> object:
+    """Refuse what cannot run before Prefect is waited for; the id of the newest run so far."""
+    with engine.connect() as conn:
+        feed = find_feed(conn, key)
+        named_clock(None) if at is None else exclusive.Clock(at).stamp(feed["last_stamp_at"])
+        schedule = exclusive.find_schedule(conn, PIPELINE, key)
+        exclusive.refuse_unless_enabled(schedule)
+        exclusive.refuse_if_busy(conn, schedule)
+    record = newest_run(key)
+    return record["id"] if record else None
+
+
+def newest_run(key: str) -> Row | None:
+    with engine.connect() as conn:
+        tenant_id = find_feed(conn, key)["tenant_id"]
+        rows = catalogue.select_runs(conn, tenant_id, key, limit=1)
+    return rows[0] if rows else None
+
+
+def _told(record: Row) -> FeedmillError | None:
+    """What to tell a person of a run that failed."""
+    if record["error_code"] is None:
+        return None
+    return FeedmillError(record["error_message"] or record["error_code"], code=record["error_code"])
+
+
+@contextmanager
+def progress_bars() -> Iterator[None]:
+    """A bar on standard error for each thing that takes long, where somebody looks."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    columns = (TextColumn("{task.description:>9}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def show(what: str, done: int, total: int | None) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=total)
+            bars.update(tasks[what], completed=done, total=total)
+
+        with progress.heard_by(show):
+            yield
+    sys.stderr.flush()

@@ -1,0 +1,36 @@
+"""One run of one feed: the order of its steps."""
+
+import getpass
+from datetime import datetime
+from uuid import UUID
+
+from prefect import flow
+
+from db.clock import Clock
+from db.enums import Trigger
+from db.errors import BadRequestError
+from tasks.catalogue.steps import catalogue_run, fetch_file, load_file, promote, skip
+from tasks.exclusive import Start
+
+
+@flow(name="ingest-feed", flow_run_name="{feed_key}", persist_result=False)
+def ingest_feed(
+    feed_key: str,
+    trigger: Trigger = Trigger.MANUAL,
+    job_id: UUID | None = None,
+    force: bool = False,
+    plan: str | None = None,
+    at: datetime | None = None,
+) -> UUID:
+    """Fetch one feed, write what changed, and put it on the shelf. Returns the id of the run."""
+    if plan is not None:
+        message = "runs by plan are not there yet"
+        raise BadRequestError(message, code="NO_PLANS")
+    start = Start(trigger, job_id, Clock(at), actor=getpass.getuser())
+    with catalogue_run(feed_key, start) as (run, folder):
+        file = fetch_file(run, folder, force=force)
+        if file.unchanged:
+            skip(run, file.unchanged)
+        else:
+            promote(run, load_file(run, file.path))
+    return run.id
