@@ -10,7 +10,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import dict_row
 
 from db import embedded, home, migrate
-from db.errors import BadRequestError, ConnectionLostError, DatabaseError
+from db.errors import BadRequestError, ConnectionLostError, DatabaseError, StatementRefusedError
 
 Row = dict[str, Any]
 Connection = psycopg.Connection[Row]
@@ -62,6 +62,7 @@ def open_connection(address: str) -> Connection:
             row_factory=dict_row,
             connect_timeout=CONNECT_SECONDS,
             application_name="feedmill",
+            options="-c timezone=UTC",
             **_KEEPALIVES,  # type: ignore[arg-type]  # settings of libpq, which the stub does not know
         )
     if conn.info.server_version < OLDEST_POSTGRES * 10_000:
@@ -94,7 +95,7 @@ def transaction(conn: Connection) -> Iterator[Connection]:
     try:
         with driver_errors(), conn.transaction():
             yield conn
-    except (DatabaseError, psycopg.Error) as error:
+    except DatabaseError as error:
         if conn.closed:
             raise ConnectionLostError from error
         raise
@@ -111,11 +112,12 @@ def driver_errors() -> Iterator[None]:
         raise DatabaseError(
             message, hint="check FEEDMILL_DATABASE_URL and the server with: feedmill db check"
         ) from error
-    except psycopg.ProgrammingError as error:
-        if isinstance(error, psycopg.errors.Error) and error.sqlstate:
-            raise
-        message = "FEEDMILL_DATABASE_URL cannot be read as a Postgres address"
-        raise BadRequestError(message, hint="it looks like postgresql://user@host:5432/database") from error
+    except psycopg.Error as error:
+        if error.sqlstate is None and isinstance(error, psycopg.ProgrammingError):
+            message = "FEEDMILL_DATABASE_URL cannot be read as a Postgres address"
+            raise BadRequestError(message, hint="it looks like postgresql://user@host:5432/database") from error
+        message = f"the database refused a statement: {str(error).strip().partition(chr(10))[0]}"
+        raise StatementRefusedError(message) from error
 
 
 def only_row(cursor: psycopg.Cursor[Row]) -> Row:

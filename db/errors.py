@@ -42,6 +42,12 @@ class DatabaseError(FeedmillError):
     code = "DATABASE_UNREACHABLE"
 
 
+class StatementRefusedError(DatabaseError):
+    """The database refused a statement; it would refuse it again."""
+
+    code = "STATEMENT_REFUSED"
+
+
 class ConnectionLostError(DatabaseError):
     """The session with the database is gone, and with it every lock that it held."""
 

@@ -1,11 +1,12 @@
 """The command line: parse, call, print. It decides nothing."""
 
+import os
 import sys
 
 import click
 
 from feedmill import contract
-from feedmill.commands import database, feeds, runs, shelf
+from feedmill.commands import database, demo, feeds, runs, shelf
 
 
 @click.group(cls=contract.Group)
@@ -20,9 +21,15 @@ def app() -> None:
 
 app.add_command(database.db)
 app.add_command(feeds.feeds)
-for command in (runs.run, runs.runs, runs.run_show, runs.errors, shelf.offers, shelf.prices):
+for command in (demo.demo, runs.run, runs.runs, runs.run_show, runs.errors, shelf.offers, shelf.prices):
     app.add_command(command)
 
 
 def main() -> None:
+    # Before anything imports Prefect: it reports a first use to its makers, and logs to the terminal what belongs in
+    # its own pages. What a person must know, feedmill says itself.
+    os.environ.setdefault("DO_NOT_TRACK", "1")
+    if "--debug" not in sys.argv:
+        os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
+        os.environ.setdefault("PREFECT_INTERNAL_LOGGING_LEVEL", "CRITICAL")
     sys.exit(contract.run(app, sys.argv[1:]))

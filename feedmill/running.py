@@ -3,13 +3,12 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from db import catalogue, engine
-from db.clock import named_clock
+from db.clock import Clock
 from db.engine import Row
 from db.errors import FeedmillError
 from feedmill.prefect_api import prefect_api
@@ -17,10 +16,9 @@ from tasks import exclusive, progress
 from tasks.catalogue.registry import PIPELINE, find_feed
 
 
-def run_now(key: str, *, force: bool, at: str | None) -> tuple[Row, FeedmillError | None]:
+def run_now(key: str, *, clock: Clock, force: bool = False) -> tuple[Row, FeedmillError | None]:
     """The record of the run, and what went wrong; refuses at once what cannot be started."""
-    clock = named_clock(at)
-    before = _check(key, clock.at)
+    before = _check(key, clock)
     error: BaseException | None = None
     with prefect_api(), progress_bars():
         from flows.ingest_feed import ingest_feed  # noqa: PLC0415 - Prefect takes a second to import
@@ -34,14 +32,14 @@ def run_now(key: str, *, force: bool, at: str | None) -> tuple[Row, FeedmillErro
         raise error or AssertionError(key)  # nothing began
     if record["status"] == "RUNNING" and error is not None:
         raise error  # the session was lost; the reaper closes the record
-    return record, _told(record)
+    return record, _told(record, error)
 
 
-def _check(key: str, at: datetime | None) -> object:
+def _check(key: str, clock: Clock) -> object:
     """Refuse what cannot run before Prefect is waited for; the id of the newest run so far."""
     with engine.connect() as conn:
         feed = find_feed(conn, key)
-        named_clock(None) if at is None else exclusive.Clock(at).stamp(feed["last_stamp_at"])
+        clock.stamp(feed["last_stamp_at"])
         schedule = exclusive.find_schedule(conn, PIPELINE, key)
         exclusive.refuse_unless_enabled(schedule)
         exclusive.refuse_if_busy(conn, schedule)
@@ -56,11 +54,33 @@ def newest_run(key: str) -> Row | None:
     return rows[0] if rows else None
 
 
-def _told(record: Row) -> FeedmillError | None:
+def _told(record: Row, error: BaseException | None) -> FeedmillError | None:
     """What to tell a person of a run that failed."""
     if record["error_code"] is None:
         return None
-    return FeedmillError(record["error_message"] or record["error_code"], code=record["error_code"])
+    hint = error.hint.replace("KEY", record["feed_key"]) if isinstance(error, FeedmillError) else ""
+    return FeedmillError(record["error_message"] or record["error_code"], code=record["error_code"], hint=hint)
+
+
+class _Lines(progress.Listener):
+    """Where nobody looks at a terminal: a line for what matters, no bars."""
+
+    def told(self, sentence: str) -> None:
+        sys.stderr.write(f"feedmill: {' '.join(sentence.split())}\n")
+
+
+class _Terminal(progress.Listener):
+    def __init__(self, bars: Progress) -> None:
+        self._bars = bars
+        self._tasks: dict[str, TaskID] = {}
+
+    def progressed(self, what: str, done: int, total: int | None) -> None:
+        if what not in self._tasks:
+            self._tasks[what] = self._bars.add_task(what, total=total)
+        self._bars.update(self._tasks[what], completed=done, total=total)
+
+    def told(self, sentence: str) -> None:
+        self._bars.console.print(f"feedmill: {sentence}", highlight=False, markup=False)
 
 
 @contextmanager
@@ -68,17 +88,9 @@ def progress_bars() -> Iterator[None]:
     """A bar on standard error for each thing that takes long, where somebody looks."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield
+        with progress.heard_by(_Lines()):
+            yield
         return
     columns = (TextColumn("{task.description:>9}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as bars:
-        tasks: dict[str, TaskID] = {}
-
-        def show(what: str, done: int, total: int | None) -> None:
-            if what not in tasks:
-                tasks[what] = bars.add_task(what, total=total)
-            bars.update(tasks[what], completed=done, total=total)
-
-        with progress.heard_by(show):
-            yield
-    sys.stderr.flush()
+    with Progress(*columns, console=console, transient=True) as bars, progress.heard_by(_Terminal(bars)):
+        yield

@@ -76,7 +76,7 @@ def run_card(run: Document) -> RenderableType:
         "outcome": outcome(run),
         "error": run["error_message"],
         "started": when(run["started_at"]),
-        "took": f"{run['duration_ms'] / 1000:.1f} s" if run["duration_ms"] is not None else None,
+        "took": f"{run['duration_ms'] / 1000:.1f} s" if run["duration_ms"] else None,
         "trigger": run["trigger"],
         "downloaded": size(run["download_bytes"]),
         "rows": _sum_of_rows(run),

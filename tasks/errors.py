@@ -1,7 +1,9 @@
 """The errors of a run, and what each means for the next attempt."""
 
+import polars as pl
+
 from db.enums import Recovery
-from db.errors import ConnectionLostError, FeedmillError
+from db.errors import ConnectionLostError, FeedmillError, StatementRefusedError
 
 
 class IngestError(FeedmillError):
@@ -122,6 +124,8 @@ _FOR_GOOD = (
     NameError,
     AssertionError,
     NotImplementedError,
+    pl.exceptions.PolarsError,
+    StatementRefusedError,
     ConnectionLostError,
 )
 

@@ -1,17 +1,21 @@
 """Who wants to know how far a run is: nobody, or a progress bar in a terminal."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-Listener = Callable[[str, int, int | None], None]  # what is being done, how much of it, out of how much
+
+class Listener:
+    """Nobody: hears and does nothing."""
+
+    def progressed(self, what: str, done: int, total: int | None) -> None:
+        """So much of something that takes long is done, out of so much if that is known."""
+
+    def told(self, sentence: str) -> None:
+        """Something happened that a person who waits should know."""
 
 
-def _nobody(_what: str, _done: int, _total: int | None) -> None:
-    return
-
-
-_listener: ContextVar[Listener] = ContextVar("listener", default=_nobody)
+_listener: ContextVar[Listener] = ContextVar("listener", default=Listener())  # noqa: B039 - it has no state
 
 
 @contextmanager
@@ -25,4 +29,8 @@ def heard_by(listener: Listener) -> Iterator[None]:
 
 
 def report(what: str, done: int, total: int | None) -> None:
-    _listener.get()(what, done, total)
+    _listener.get().progressed(what, done, total)
+
+
+def tell(sentence: str) -> None:
+    _listener.get().told(sentence)

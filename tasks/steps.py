@@ -1,31 +1,36 @@
-"""What the steps of every pipeline share: which failures a task tries again, and the limit that Prefect shows."""
+"""What the steps of every pipeline share: which failures a task tries again, and what Prefect shows of a busy key."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from prefect.cache_policies import NO_CACHE
+from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State, TaskRun
+from prefect.concurrency.sync import concurrency
 from prefect.logging import get_run_logger
 from prefect.tasks import Task
 
 from db.enums import Recovery
+from tasks import progress
 from tasks.errors import classify
 from tasks.policy import RetryPolicy
 
+_LEASE_SECONDS = 60  # the shortest that Prefect grants; a killed holder keeps its slot for so long
 
-def retry_if_transient(_task: Task[..., Any], _task_run: TaskRun, state: State[Any]) -> bool:
+
+def retry_if_transient(task: Task[..., Any], task_run: TaskRun, state: State[Any]) -> bool:
     """A task is tried again only if the same input may succeed."""
     error = state.result(raise_on_failure=False)
     again = isinstance(error, Exception) and classify(error) is Recovery.TRANSIENT
-    if again:
-        get_run_logger().warning("will try again: %s", error)
+    if again and task_run.run_count <= task.retries:
+        get_run_logger().warning("attempt %s failed, will try again: %s", task_run.run_count, error)
+        progress.tell(f"{error}; trying again ({task_run.run_count} of {task.retries})")
     return again
 
 
 def live_task_options(policy: RetryPolicy) -> dict[str, Any]:
     """Of a task that is handed a live run: never cached, never persisted, called directly, retried by policy."""
-    from prefect.cache_policies import NO_CACHE  # noqa: PLC0415 - beside its only use
-
     return {
         "cache_policy": NO_CACHE,
         "persist_result": False,
@@ -36,6 +41,16 @@ def live_task_options(policy: RetryPolicy) -> dict[str, Any]:
 
 
 @contextmanager
-def shown_as_busy(key: str) -> Iterator[None]:
-    """Show in Prefect that the key is at work. Correctness does not rest on it: whatever fails here is logged."""
-    yield
+def shown_as_busy(pipeline: str, key: str) -> Iterator[None]:
+    """Hold the key's concurrency limit in Prefect, so that its UI tells the truth.
+
+    Correctness never rests on it, the lock in Postgres does that: missing, taken or out of reach is logged, no more.
+    """
+    with ExitStack() as held:
+        try:
+            with get_client(sync_client=True) as client:
+                client.upsert_global_concurrency_limit_by_name(f"{pipeline}:{key}", 1)
+            held.enter_context(concurrency(f"{pipeline}:{key}", max_retries=0, lease_duration=_LEASE_SECONDS))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
+            get_run_logger().warning("the concurrency limit of %s could not be taken: %s", key, error)
+        yield

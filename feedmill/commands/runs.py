@@ -2,6 +2,7 @@
 
 import click
 
+from db.clock import named_clock
 from feedmill import documents, reading, running, views
 from feedmill.commands.feeds import at_option, key_argument
 from feedmill.contract import FAILED, Command, Reply
@@ -17,7 +18,7 @@ def run(key: str, *, force: bool, at: str | None) -> Reply:
     Fetches the file, writes what changed, puts it on the shelf. An unchanged file is skipped (--force reads it).
     Exits 75 if a run of the feed is under way.
     """
-    record, error = running.run_now(key, force=force, at=at)
+    record, error = running.run_now(key, clock=named_clock(at), force=force)
     document = documents.run(record)
     failed = FAILED if record["status"] == "FAILED" else 0
     return Reply(document, views.run_card(document), failed, error)

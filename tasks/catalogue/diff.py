@@ -1,6 +1,6 @@
 """What a file changes: its rows against the narrow state of the source. Frames in, frames out."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import polars as pl
 
@@ -33,7 +33,8 @@ def with_changes(rows: pl.DataFrame, state: pl.DataFrame, *, now: datetime, hear
 def price_reason(*, now: datetime, heartbeat_hours: int) -> pl.Expr:
     """Why a price must be written, or null: none before, another signature than the last, or the last is too old."""
     last = pl.col("last_priced_at")
-    too_old = (last <= now - timedelta(hours=heartbeat_hours)) if heartbeat_hours else pl.lit(value=False)
+    due = now.astimezone(UTC) - timedelta(hours=heartbeat_hours)  # Polars compares times of one zone name only
+    too_old = (last <= due) if heartbeat_hours else pl.lit(value=False)
     return (
         pl.when(pl.col("last_signature").is_null())
         .then(pl.lit(PriceReason.NEW.value))

@@ -21,7 +21,7 @@ from tasks.catalogue.diff import STATE
 from tasks.catalogue.freshness import LastFile, SkipReason, unchanged_by_hash, unchanged_by_stat
 from tasks.catalogue.registry import PIPELINE, find_feed
 from tasks.exclusive import Pipeline, Run, Start, Target, exclusive_run
-from tasks.steps import live_task_options
+from tasks.steps import live_task_options, shown_as_busy
 from tasks.transport import Download, Remote, RemoteStat, open_retriever
 
 _LIVE = live_task_options(policy.CATALOGUE)
@@ -38,7 +38,11 @@ class FetchedFile:
 @contextmanager
 def catalogue_run(feed_key: str, start: Start) -> Iterator[tuple[Run, Path]]:
     """A run of the feed under its lock, and a folder of its own."""
-    with exclusive_run(_PIPELINE, feed_key, start) as run, files.work_folder() as folder:
+    with (
+        exclusive_run(_PIPELINE, feed_key, start) as run,
+        shown_as_busy(PIPELINE, feed_key),
+        files.work_folder() as folder,
+    ):
         yield run, folder
 
 

@@ -49,6 +49,7 @@ def remove():
 
 def write():
     connection = connect()
+    connection.execute("DROP TABLE IF EXISTS notes")
     connection.execute("CREATE TABLE notes (words text)")
     connection.execute("INSERT INTO notes VALUES ('kept')")
     print("written", flush=True)
@@ -143,7 +144,12 @@ class Person:
     def server(self, home):
         return psutil.Process(int((self.state(home) / "data" / "postmaster.pid").read_text().split()[0]))
 
-    def clean_up(self):
+    def stop_all(self):
+        for home in self.homes:
+            if keepers_of(home) or processes_in(self.state(home)):
+                self.run("stop", home=home)
+
+    def remove_all(self):
         for home in self.homes:
             self.run("remove", home=home)
             wait_until(lambda home=home: not keepers_of(home))
@@ -210,44 +216,35 @@ def person_with(folder, *, uid):
     try:
         yield person
     finally:
-        person.clean_up()
+        person.remove_all()
         shutil.rmtree(folder)
 
 
-@contextmanager
-def ordinary_person():
-    """Whoever runs the tests, or for root somebody else, who could not enter pytest's own folder."""
-    folder = Path(tempfile.mkdtemp(prefix="fm-", dir="/tmp"))
+@pytest.fixture(scope="module")
+def whoever_tests(tmp_path_factory):
+    with person_with(tmp_path_factory.mktemp("embedded"), uid=os.geteuid()) as person:
+        yield person
+
+
+@pytest.fixture(scope="module")
+def whoever_is_ordinary():
+    folder = Path(tempfile.mkdtemp(prefix="fm-", dir="/tmp"))  # nobody else could enter pytest's own folder
     with person_with(folder, uid=pwd.getpwnam("nobody").pw_uid if IS_ROOT else os.geteuid()) as person:
         yield person
 
 
 @pytest.fixture
-def me(tmp_path):
-    """Whoever runs the tests. As root, with a home in a folder that only root may enter."""
-    with person_with(tmp_path, uid=os.geteuid()) as person:
-        yield person
+def me(whoever_tests):
+    """Whoever runs the tests, with all servers stopped. As root, with a folder that only root may enter."""
+    yield whoever_tests
+    whoever_tests.stop_all()
 
 
 @pytest.fixture
-def ordinary():
-    with ordinary_person() as person:
-        yield person
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory):
-    """Whoever runs the tests, with a server for tests that leave it as it is."""
-    with person_with(tmp_path_factory.mktemp("served"), uid=os.geteuid()) as person:
-        person.run("ensure", home=person.folder / "home", CREDENTIAL_ENCRYPTION_KEY_B64="do-not-tell")
-        yield person
-
-
-@pytest.fixture(scope="module")
-def ordinary_served():
-    with ordinary_person() as person:
-        person.run("ensure", home=person.folder / "home")
-        yield person
+def ordinary(whoever_is_ordinary):
+    """An ordinary user, with all servers stopped: whoever runs the tests, or for root somebody else."""
+    yield whoever_is_ordinary
+    whoever_is_ordinary.stop_all()
 
 
 @pytest.fixture(params=["me", pytest.param("ordinary", marks=needs_root)], ids=["as whoever runs it", "as nobody"])
@@ -256,14 +253,14 @@ def person(request):
 
 
 def test_ensure_serves_six_processes_with_one_server(person):
-    home = person.folder / "home"
+    home = person.folder / "six"
     processes = [person.start("started_at", home=home) for _ in range(6)]
     assert len({finished(process) for process in processes}) == 1
     assert len(keepers_of(home)) == 1
 
 
-def test_ensure_gives_an_address_for_sqlalchemy_whatever_the_environment_says(served):
-    said = served.run("use_sqlalchemy", home=served.folder / "home", PGPORT="1", PGHOST="elsewhere", PGUSER="somebody")
+def test_ensure_gives_an_address_for_sqlalchemy_whatever_the_environment_says(me):
+    said = me.run("use_sqlalchemy", home=me.folder / "home", PGPORT="1", PGHOST="elsewhere", PGUSER="somebody")
     assert said == "feedmill feedmill UTC ä"
 
 
@@ -289,7 +286,7 @@ def test_ensure_works_at_any_path_of_root(me):
 
 
 def test_ensure_gives_one_address_whatever_the_temporary_folder(ordinary):
-    home, other = ordinary.folder / LONG, ordinary.folder / "tmp"
+    home, other = ordinary.folder / "tmp" / LONG, ordinary.folder / "tmp"
     other.mkdir()
     os.chown(other, ordinary.uid, -1)
     url = ordinary.run("ensure", home=home, TMPDIR=str(other))
@@ -298,7 +295,7 @@ def test_ensure_gives_one_address_whatever_the_temporary_folder(ordinary):
 
 
 def test_stop_ends_server_and_keeper(me):
-    home = me.folder / "home"
+    home = me.folder / "stopped"
     assert me.run("stop", home=home) == "False False"
     assert not home.exists()
     me.run("ensure", home=home)
@@ -324,7 +321,7 @@ def test_the_server_goes_when_its_last_user_was_killed_and_comes_back(ordinary):
 
 
 def test_a_starter_killed_half_way_leaves_nothing_half_made(me):
-    home = me.folder / "home"
+    home = me.folder / "half-way"
     starter = me.start("ensure", home=home)
     wait_until(lambda: list(me.state(home).glob("data.new-*/*")))
     starter.kill()
@@ -398,9 +395,10 @@ def test_a_killed_keeper_is_replaced(me):
     wait_until(lambda: is_dead(server))
 
 
-def test_server_and_keeper_inherit_no_secret(served):
-    home = served.folder / "home"
-    for process in (served.server(home), *keepers_of(home)):
+def test_server_and_keeper_inherit_no_secret(me):
+    home = me.folder / "home"
+    me.run("ensure", home=home, CREDENTIAL_ENCRYPTION_KEY_B64="do-not-tell")
+    for process in (me.server(home), *keepers_of(home)):
         assert "do-not-tell" not in process.environ().values()
 
 
@@ -426,8 +424,8 @@ def test_ensure_does_not_trust_a_socket_folder_that_others_may_enter(ordinary):
 
 
 @needs_root
-def test_other_users_cannot_enter_the_folder_of_the_socket(served):
-    url = served.run("ensure", home=served.folder / "home")
+def test_other_users_cannot_enter_the_folder_of_the_socket(me):
+    url = me.run("ensure", home=me.folder / "home")
     nobody = pwd.getpwnam("nobody").pw_uid
     command = [python_for(nobody), "-c", "import sys, psycopg; psycopg.connect(sys.argv[1])", url]
     path = {"PYTHONPATH": str(PACKAGES)}
@@ -436,8 +434,8 @@ def test_other_users_cannot_enter_the_folder_of_the_socket(served):
 
 
 @needs_root
-def test_the_server_refuses_another_user_who_got_into_the_folder(ordinary_served):
-    url = ordinary_served.run("ensure", home=ordinary_served.folder / "home")
+def test_the_server_refuses_another_user_who_got_into_the_folder(ordinary):
+    url = ordinary.run("ensure", home=ordinary.folder / "home")
     with pytest.raises(psycopg.OperationalError, match="Peer authentication failed"):
         psycopg.connect(url)
 
@@ -473,20 +471,22 @@ def test_root_gets_a_copy_of_programs_that_lie_in_a_closed_folder(me):
 
 
 @needs_root
-def test_root_is_told_that_the_home_was_moved(served, me):
-    moved = me.folder / "moved"
-    shutil.copytree(served.folder / "home", moved)
+def test_root_is_told_that_the_home_was_moved(me):
+    home, moved = me.folder / "home", me.folder / "moved"
+    me.run("ensure", home=home)
+    shutil.copytree(home, moved)
     assert "was moved or copied" in me.run("be_refused", home=moved)
 
 
 @needs_root
-def test_root_is_refused_the_home_of_another_user(ordinary_served, served):
-    home = ordinary_served.folder / "home"
-    assert "belongs to another user" in Person(0, served.folder).run("be_refused", home=home)
+def test_root_is_refused_the_home_of_another_user(ordinary):
+    home = ordinary.folder / "home"
+    ordinary.run("ensure", home=home)
+    assert "belongs to another user" in Person(0, home).run("be_refused", home=home)
 
 
 def test_ensure_refuses_a_home_that_is_a_file(me):
-    home = me.folder / "home"
+    home = me.folder / "file"
     home.write_text("")
     assert "is a file" in me.run("be_refused", home=home)
 
@@ -510,14 +510,17 @@ def test_ensure_says_that_the_disk_is_full(ordinary):
     try:
         assert "no space left on the disk" in ordinary.run("be_refused", home=disk / "home")
     finally:
-        wait_until(lambda: not keepers_of(disk / "home"))
+        ordinary.run("remove", home=disk / "home")
         subprocess.run(["umount", disk], check=True)
 
 
 def test_ensure_says_what_the_log_says(me):
     home = me.folder / "home"
     me.run("write_and_stop", home=home)
-    (me.state(home) / "data" / "PG_VERSION").write_text("9.6\n")
+    version = me.state(home) / "data" / "PG_VERSION"
+    right = version.read_text()
+    version.write_text("9.6\n")
     refusal = me.run("be_refused", home=home)
+    version.write_text(right)
     assert "initialized by PostgreSQL version 9.6" in refusal
     assert "server.log" in refusal

@@ -111,7 +111,6 @@ def test_a_reply_may_carry_an_error_beside_its_document(capsys):
         pytest.param(click.UsageError("x"), 2, id="wrong usage"),
         pytest.param(click.BadParameter("x"), 2, id="bad option"),
         pytest.param(errors.BusyError("x"), 75, id="busy"),
-        pytest.param(KeyboardInterrupt(), 130, id="stopped by a key"),
         pytest.param(click.Abort(), 130, id="stopped at a question"),
         pytest.param(FileNotFoundError(2, "No such file", "/x"), 1, id="error of the system"),
         pytest.param(ZeroDivisionError("x"), 1, id="unexpected"),
@@ -128,6 +127,11 @@ def test_exit_code_and_one_line_by_error(capsys, error, code, arguments):
         assert told["message"] in line
     else:
         assert document == ""
+
+
+def test_a_key_that_stops_the_command_is_told_below_it(capsys):
+    assert run(lambda: fail(KeyboardInterrupt())) == 130
+    assert capsys.readouterr() == ("", "\nfeedmill: stopped\n")  # the terminal shows ^C on the line before
 
 
 def test_error_document_has_code_message_and_hint(capsys):

@@ -1,0 +1,157 @@
+"""The main job end to end, in a folder of its own: a local SFTP server, two days of a catalogue, prices and offers."""
+
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from rich.console import Console, RenderableType
+from rich.panel import Panel
+
+from db import embedded, engine
+from db.clock import Clock, system_now
+from feedmill import documents, reading, running, views
+from feedmill.documents import Document
+from feedmill.prefect_api import prefect_api
+from feedmill.sftp_server import LocalSftpServer
+from feedmill.simulator.assortment import RETAILER
+from feedmill.simulator.catalogue import Catalogue, make_catalogue
+from feedmill.simulator.days import Changes, compare, next_day
+from feedmill.simulator.files import write_csv
+from tasks.catalogue import config, registry
+
+KEY = "northfork"
+PRODUCTS = 5_000
+HISTORIES = 5
+_SEED = 7
+_FILE = "catalog.csv.gz"
+_OVERNIGHT = timedelta(hours=14)  # less than the day after which unchanged prices are written again
+
+
+@dataclass(frozen=True)
+class Demo:
+    """What the demo needs while it runs."""
+
+    console: Console
+    server: LocalSftpServer
+    files: Path
+
+
+def play(console: Console, *, keep: bool) -> Document:
+    """Play the whole demo; the runs, and the folder if it was kept."""
+    folder = Path(tempfile.mkdtemp(prefix="feedmill-demo-"))
+    with _own_home(folder, keep=keep), ExitStack() as stack:
+        console.print(Panel("feedmill: one feed, end to end", expand=False))
+        console.print("Starting an embedded Postgres and a local SFTP server ...")
+        files = folder / "sftp"
+        files.mkdir()
+        password = secrets.token_urlsafe(12)
+        server = stack.enter_context(LocalSftpServer(files, username="feeds", password=password))
+        demo = Demo(console, server, files)
+        _put_on_file(demo, password)
+        stack.enter_context(prefect_api())
+        runs = _two_days(demo)
+    _what_next(console, folder if keep else None)
+    return {"runs": runs, "folder": str(folder) if keep else None}
+
+
+@contextmanager
+def _own_home(folder: Path, *, keep: bool) -> Iterator[None]:
+    """Everything that feedmill writes goes into the folder, and nothing of it is left running."""
+    before = dict(os.environ)
+    os.environ["FEEDMILL_HOME"] = str(folder)
+    os.environ["FEEDMILL_TEST_CLOCK"] = "1"  # day two is tomorrow
+    for name in ("FEEDMILL_DATABASE_URL", "CREDENTIAL_ENCRYPTION_KEY_B64"):
+        os.environ.pop(name, None)
+    try:
+        yield
+    finally:
+        if keep:
+            embedded.stop()
+        else:
+            embedded.remove()
+            shutil.rmtree(folder, ignore_errors=True)
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _put_on_file(demo: Demo, password: str) -> None:
+    settings = registry.FeedSettings(
+        address=config.parse_address(demo.server.url(_FILE)),
+        every_hours=12,
+        host_key_fingerprint=demo.server.host_key_fingerprint,
+    )
+    new = registry.NewFeed(KEY, "default", RETAILER, settings, is_enabled=True, is_primary=True)
+    actor = registry.Actor("demo")
+    with engine.connect() as conn:
+        feed = registry.add_feed(conn, new, actor)
+        registry.set_password(conn, KEY, password, actor)
+    demo.console.print(f"On file: {config.shown_address(feed)} (password encrypted, host key pinned)\n")
+
+
+def _two_days(demo: Demo) -> list[Document]:
+    now = system_now()
+    first = make_catalogue(_SEED, PRODUCTS)
+    second = next_day(first, seed=_SEED)
+    start = Catalogue(first.day, (), first.next_number)
+    runs = [_day(demo, "Day one: the first file", start, first, at=now)]
+    runs.append(_day(demo, "Day two: a new file", first, second, at=now + _OVERNIGHT))
+    _show_histories(demo, second)
+    again = now + _OVERNIGHT + timedelta(hours=1)
+    runs.append(_day(demo, "Day two again: the same file", second, second, at=again))
+    return runs
+
+
+def _day(demo: Demo, title: str, before: Catalogue, after: Catalogue, *, at: datetime) -> Document:
+    demo.console.rule(f"[bold]{title}", align="left")
+    if after is not before:
+        write_csv(after, demo.files / _FILE)
+    demo.console.print(_news(compare(before, after)) if before.products else f"{len(after.products):,} products")
+    record, error = running.run_now(KEY, clock=Clock(at))
+    if error is not None:
+        raise error
+    document = documents.run(record)
+    demo.console.print(views.run_card(document))
+    offers = reading.offers(KEY)
+    sold_out = sum(not offer["in_stock"] for offer in offers)
+    demo.console.print(f"[bold]on the shelf[/]    {len(offers):,} offers, {sold_out:,} of them sold out\n")
+    return document
+
+
+def _news(changes: Changes) -> str:
+    """What the retailer changed, from the simulator, to compare with what feedmill found."""
+    told = {name.replace("_", " "): count for name, count in asdict(changes).items() if count}
+    return "The file: " + (", ".join(f"{count:,} {name}" for name, count in told.items()) or "unchanged")
+
+
+def _show_histories(demo: Demo, catalogue: Catalogue) -> None:
+    """A few products whose price moved, each history as a line."""
+    rows = []
+    for product in catalogue.products:
+        prices = reading.prices(KEY, f"item:{product.item_id}")
+        if len({price["price"] for price in prices}) > 1:
+            steps = " -> ".join(f"{price['price']:.2f}" for price in prices)
+            rows.append((views.cut(product.title, 60), views.sparkline([p["price"] for p in prices]), steps))
+        if len(rows) == HISTORIES:
+            break
+    demo.console.print(views.table(("some prices that moved", "", "USD"), rows))
+    demo.console.print()
+
+
+def _what_next(console: Console, kept: Path | None) -> None:
+    lines: list[RenderableType] = ["[bold]Try next[/]"]
+    if kept:
+        lines.append(f"  export FEEDMILL_HOME={kept} FEEDMILL_TEST_CLOCK=1     this demo's database; then")
+        lines.append(f"  feedmill offers {KEY} --limit 10")
+        lines.append(f"  feedmill runs {KEY}")
+    else:
+        lines.append("  feedmill demo --keep        the same, and its database stays for you to look at")
+    lines.append("  feedmill feeds add --help   put your own feed on file")
+    lines.append("  feedmill --help             everything else")
+    for line in lines:
+        console.print(line)
