@@ -146,13 +146,13 @@ def price_table(prices: list[Document]) -> RenderableType:
     history = table(
         ("observed", "price", "before", "stock", "why", "promoted", "run"), rows, numbers=("price", "before")
     )
-    return Group(history, f"\n{sparkline([price['price'] for price in prices])}")
+    return Group(history, f"\n{sparkline([price['price'] for price in prices])}") if len(prices) > 1 else history
 
 
 def error_table(errors: list[Document]) -> RenderableType:
     if not errors:
         return "No row was rejected."
-    rows = [(error["code"], said(error["row_number"]), error["message"], cut(error["raw_row"], 80)) for error in errors]
+    rows = [(error["code"], said(error["row_number"]), error["message"], cut(error["raw_row"].replace("\t", " | "), 80)) for error in errors]
     return table(("code", "row", "what", "text"), rows, numbers=("row",))
 
 

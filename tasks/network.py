@@ -91,9 +91,10 @@ def _connect(
                 reply_seconds=timeouts.reply,
                 **_SETTINGS,
             )
-        except (asyncssh.HostKeyNotVerifiable, asyncssh.KeyExchangeFailed):
-            if not shown:
+        except (asyncssh.DisconnectError, ConnectionResetError, BrokenPipeError):
+            if not shown or pinned in shown:
                 raise
+            # Its key is another, or it has none of the kinds asked for and may have hung up before saying so.
             untried = _untried(algorithms, shown)
             if pinned is None or untried == algorithms:
                 break
