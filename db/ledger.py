@@ -62,6 +62,10 @@ def mark_schedule(
     conn.execute(load_sql("ledger/mark_schedule"), params)
 
 
+def clear_failures(conn: Connection, schedule_id: int) -> None:
+    conn.execute(load_sql("ledger/clear_failures"), {"id": schedule_id})
+
+
 @dataclass(frozen=True)
 class AuditEvent:
     tenant_id: str

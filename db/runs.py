@@ -1,37 +1,16 @@
-"""The statements of a run's life: its lock, its job, its record, its end."""
+"""The statements of a run's life: its lock, its record, its end."""
 
 import time
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from db.engine import Connection, Row, only_row
-from db.enums import JobStatus, Recovery, RunStatus, Stage
+from db.enums import Stage
+from db.jobs import Ending, Key
 from db.sql import load_sql
 
 _LOCK_POLL_SECONDS = 0.05
-
-
-@dataclass(frozen=True)
-class Key:
-    """What is locked, queued and run: a key of a pipeline of a tenant."""
-
-    tenant_id: str
-    pipeline: str
-    key: str
-
-
-@dataclass(frozen=True)
-class Ending:
-    """How a run ended, in the words of the ledger."""
-
-    run_status: RunStatus
-    job_status: JobStatus
-    error_code: str | None = None
-    error_message: str | None = None
-    error_class: Recovery | None = None
-    counts: bool = False  # towards the failures that disable a key
 
 
 def select_schedule(conn: Connection, pipeline: str, key: str) -> Row | None:
@@ -49,8 +28,18 @@ def take_lock(conn: Connection, lock_id: int, *, seconds: float) -> bool:
         time.sleep(_LOCK_POLL_SECONDS)
 
 
+def take_lock_to_close(conn: Connection, lock_id: int) -> bool:
+    """Hold the lock until the transaction ends, if it is free."""
+    return bool(only_row(conn.execute("SELECT pg_try_advisory_xact_lock(%s) AS taken", [lock_id]))["taken"])
+
+
 def lock_is_held(conn: Connection, lock_id: int) -> bool:
     return bool(only_row(conn.execute(load_sql("ledger/lock_is_held"), {"lock_id": lock_id}))["held"])
+
+
+def select_lost_keys(conn: Connection) -> list[Row]:
+    """Keys that say running though nobody holds their lock."""
+    return conn.execute(load_sql("ledger/select_lost_keys")).fetchall()
 
 
 def is_pooled(conn: Connection) -> bool:
@@ -58,37 +47,14 @@ def is_pooled(conn: Connection) -> bool:
     return bool(only_row(conn.execute("SELECT pg_backend_pid() AS pid"))["pid"] != conn.info.backend_pid)
 
 
-def close_lost_runs(conn: Connection, key: Key, *, now: datetime) -> list[Row]:
-    """The runs that said RUNNING though the caller holds their lock; closed."""
-    return conn.execute(load_sql("ledger/close_lost_runs"), {**vars(key), "now": now}).fetchall()
-
-
-def requeue_lost_jobs(conn: Connection, key: Key, *, max_attempts: int, now: datetime) -> list[Row]:
-    """The jobs that said running though the caller holds their lock; queued again or failed."""
-    params = {**vars(key), "max_attempts": max_attempts, "now": now}
-    return conn.execute(load_sql("ledger/requeue_lost_jobs"), params).fetchall()
-
-
-def select_active_job(conn: Connection, key: Key) -> Row | None:
-    return conn.execute(load_sql("ledger/select_active_job"), vars(key)).fetchone()
-
-
-def insert_manual_job(conn: Connection, key: Key, job: dict[str, Any], *, now: datetime) -> Row:
-    return only_row(conn.execute(load_sql("ledger/insert_manual_job"), {**vars(key), **job, "now": now}))
-
-
-def start_job(conn: Connection, job_id: UUID, *, worker_instance: str, now: datetime) -> Row | None:
-    """The job as started, or None if it may not start any more."""
-    params = {"id": job_id, "worker_instance": worker_instance, "now": now}
-    return conn.execute(load_sql("ledger/start_job"), params).fetchone()
+def close_lost_runs(conn: Connection, key: Key, *, error_code: str, now: datetime) -> list[Row]:
+    """The runs that said running though the caller holds their lock; closed."""
+    params = {**vars(key), "error_code": error_code, "now": now}
+    return conn.execute(load_sql("ledger/close_lost_runs"), params).fetchall()
 
 
 def insert_run(conn: Connection, key: Key, run: dict[str, Any], *, now: datetime) -> None:
     conn.execute(load_sql("ledger/insert_run"), {**vars(key), **run, "now": now})
-
-
-def mark_run_of_job(conn: Connection, job_id: UUID, run_id: UUID) -> None:
-    conn.execute(load_sql("ledger/mark_run_of_job"), {"id": job_id, "run_id": run_id})
 
 
 def mark_stage(conn: Connection, run_id: UUID, stage: Stage, *, now: datetime) -> None:
@@ -99,12 +65,6 @@ def close_run(conn: Connection, run_id: UUID, ending: Ending, *, now: datetime) 
     """False if it was closed already."""
     params = {**vars(ending), "id": run_id, "status": ending.run_status, "now": now}
     return conn.execute(load_sql("ledger/close_run"), params).rowcount == 1
-
-
-def close_job(conn: Connection, job_id: UUID, ending: Ending, *, now: datetime) -> bool:
-    """False if it was closed already."""
-    params = {**vars(ending), "id": job_id, "status": ending.job_status, "now": now}
-    return conn.execute(load_sql("ledger/close_job"), params).rowcount == 1
 
 
 def mark_success(conn: Connection, key: Key, *, now: datetime) -> None:

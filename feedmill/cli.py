@@ -6,7 +6,7 @@ import sys
 import click
 
 from feedmill import contract
-from feedmill.commands import database, demo, feeds, runs, shelf
+from feedmill.commands import database, demo, feeds, ledger, runs, shelf
 
 
 @click.group(cls=contract.Group)
@@ -21,7 +21,17 @@ def app() -> None:
 
 app.add_command(database.db)
 app.add_command(feeds.feeds)
-for command in (demo.demo, runs.run, runs.runs, runs.run_show, runs.errors, shelf.offers, shelf.prices):
+for command in (
+    demo.demo,
+    runs.run,
+    runs.runs,
+    runs.run_show,
+    runs.errors,
+    shelf.offers,
+    shelf.prices,
+    ledger.request,
+    ledger.dispatch,
+):
     app.add_command(command)
 
 

@@ -18,7 +18,7 @@ def prefect_api() -> Iterator[str]:
     A server named by `PREFECT_API_URL`, in the environment or in the active profile, is used as it is. Without one, a
     temporary server is started; raises PrefectUnavailableError if that does not work.
     """
-    configured = os.environ.get("PREFECT_API_URL") or _configured_url()
+    configured = configured_url()
     if configured:
         yield configured
         return
@@ -33,7 +33,10 @@ def temporary_prefect_api(*, services: bool = False) -> Iterator[str]:
         yield server.url
 
 
-def _configured_url() -> str | None:
+def configured_url() -> str | None:
+    """The server that the environment or the active profile names."""
+    if os.environ.get("PREFECT_API_URL"):
+        return os.environ["PREFECT_API_URL"]
     # Importing Prefect reports a first use to its makers from an interactive terminal; nobody asked for that.
     os.environ.setdefault("DO_NOT_TRACK", "1")
     from prefect.settings import get_current_settings  # noqa: PLC0415 - takes a second; not needed with an address

@@ -47,11 +47,35 @@ class ReadOnlyFiles(asyncssh.SFTPServer):
     remove = mkdir = rmdir = rename = posix_rename = symlink = link = _refuse
 
 
+class OneUser(asyncssh.SSHServer):
+    """Lets one user in, by password, and keeps account of who is connected."""
+
+    def __init__(self, username: str, password: bytes, *, connections: set[asyncssh.SSHServerConnection]) -> None:
+        self._username = username
+        self._password = password
+        self._connections = connections
+
+    def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
+        self._connection = conn
+        self._connections.add(conn)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._connections.discard(self._connection)
+
+    def password_auth_supported(self) -> bool:
+        return True
+
+    def validate_password(self, username: str, password: str) -> bool:
+        same = hmac.compare_digest(password.encode(), self._password)
+        return same and username == self._username
+
+
 class LocalSftpServer:
     """Serves `root` while its block is open; its thread and its connections end with the block."""
 
     host = "127.0.0.1"
     files: type[ReadOnlyFiles] = ReadOnlyFiles
+    login: type[OneUser] = OneUser
 
     def __init__(self, root: Path, *, username: str, password: str) -> None:
         self.port = 0
@@ -104,7 +128,7 @@ class LocalSftpServer:
         return await asyncssh.listen(
             self.host,
             0,
-            server_factory=lambda: _OneUser(self._username, self._password, connections=self._connections),
+            server_factory=lambda: self.login(self._username, self._password, connections=self._connections),
             server_host_keys=self._keys,
             sftp_factory=self._serve,
             config=None,
@@ -138,26 +162,3 @@ async def _turns() -> None:
     """Let the loop finish what is under way: an accepted connection takes four turns, a closed one two."""
     for _ in range(10):
         await asyncio.sleep(0)
-
-
-class _OneUser(asyncssh.SSHServer):
-    """Lets one user in, by password, and keeps account of who is connected."""
-
-    def __init__(self, username: str, password: bytes, *, connections: set[asyncssh.SSHServerConnection]) -> None:
-        self._username = username
-        self._password = password
-        self._connections = connections
-
-    def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
-        self._connection = conn
-        self._connections.add(conn)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._connections.discard(self._connection)
-
-    def password_auth_supported(self) -> bool:
-        return True
-
-    def validate_password(self, username: str, password: str) -> bool:
-        same = hmac.compare_digest(password.encode(), self._password)
-        return same and username == self._username

@@ -152,7 +152,10 @@ def price_table(prices: list[Document]) -> RenderableType:
 def error_table(errors: list[Document]) -> RenderableType:
     if not errors:
         return "No row was rejected."
-    rows = [(error["code"], said(error["row_number"]), error["message"], cut(error["raw_row"].replace("\t", " | "), 80)) for error in errors]
+    rows = [
+        (error["code"], said(error["row_number"]), error["message"], cut(error["raw_row"].replace("\t", " | "), 80))
+        for error in errors
+    ]
     return table(("code", "row", "what", "text"), rows, numbers=("row",))
 
 

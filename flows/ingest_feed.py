@@ -11,6 +11,7 @@ from db.enums import Trigger
 from db.errors import BadRequestError
 from tasks.catalogue.steps import catalogue_run, fetch_file, load_file, promote, skip
 from tasks.exclusive import Start
+from tasks.steps import submission
 
 
 @flow(name="ingest-feed", flow_run_name="{feed_key}", persist_result=False)
@@ -26,7 +27,7 @@ def ingest_feed(
     if plan is not None:
         message = "runs by plan are not there yet"
         raise BadRequestError(message, code="NO_PLANS")
-    start = Start(trigger, job_id, Clock(at), actor=getpass.getuser())
+    start = Start(trigger, job_id, submission(), Clock(at), actor=getpass.getuser())
     with catalogue_run(feed_key, start) as (run, folder):
         file = fetch_file(run, folder, force=force)
         if file.unchanged:

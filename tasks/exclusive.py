@@ -1,22 +1,26 @@
 """One run per key at a time: the lock, the job, the record, and an ending whatever happens."""
 
 import os
+import random
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
-from db import engine, ledger, runs
+from db import engine, jobs, runs
 from db.clock import Clock
 from db.engine import Connection, Row, transaction
-from db.enums import JobStatus, Level, Recovery, RunStatus, ScheduleStatus, Stage, Trigger
+from db.enums import JobStatus, Recovery, RunStatus, ScheduleStatus, Stage, Trigger
 from db.errors import BadRequestError, BusyError, DatabaseError, FeedmillError
 from db.ids import new_id
-from db.runs import Ending, Key
+from db.jobs import Ending, Key, NewJob
+from tasks import ledger
+from tasks.audit import note
 from tasks.errors import classify
-from tasks.policy import RetryPolicy
+from tasks.policy import RetryPolicy, judge
 
 LOCK_SECONDS = 2  # a lock that was just let go, or is looked at by the reaper, is not busy
 
@@ -51,6 +55,7 @@ class Run:
     actor: str
     started_at: datetime
     target: Target
+    attempt: int = 1
     is_closed: bool = False
 
     def now(self) -> datetime:
@@ -60,21 +65,9 @@ class Run:
     def enter(self, stage: Stage) -> None:
         runs.mark_stage(self.conn, self.id, stage, now=self.now())
 
-    def note(self, event_name: str, *, at: datetime, level: Level = Level.INFO, **fields: object) -> None:
+    def note(self, event_name: str, *, at: datetime, **fields: Any) -> None:
         """One audit event of this run, in the transaction that is open."""
-        event = ledger.AuditEvent(
-            tenant_id=self.key.tenant_id,
-            event_name=event_name,
-            level=level,
-            actor=self.actor,
-            occurred_at=at,
-            pipeline=self.key.pipeline,
-            key=self.key.key,
-            run_id=self.id,
-            job_id=self.job_id,
-            fields=fields,
-        )
-        ledger.append_audit_event(self.conn, event)
+        note(self.conn, self.key, event_name, actor=self.actor, at=at, run_id=self.id, job_id=self.job_id, **fields)
 
 
 @dataclass(frozen=True)
@@ -94,6 +87,7 @@ class Start:
 
     trigger: Trigger = Trigger.MANUAL
     job_id: UUID | None = None
+    submission: int | None = None  # of a flow run that the dispatcher submitted
     clock: Clock = field(default_factory=Clock)
     actor: str = "feedmill"
 
@@ -107,14 +101,15 @@ def exclusive_run(pipeline: Pipeline, key: str, start: Start) -> Iterator[Run]:
         run = _begin(conn, pipeline, schedule=schedule, start=start)
         try:
             yield run
+            if not run.is_closed:
+                message = "the run ended without an outcome"
+                raise AssertionError(message)  # noqa: TRY301 - closed like any other mistake
         except BaseException as error:
             _end_badly(run, pipeline, error)
             raise
-        if not run.is_closed:
-            message = "the run ended without an outcome"
-            forgotten = AssertionError(message)
-            _end_badly(run, pipeline, forgotten)
-            raise forgotten
+        finally:
+            if run.is_closed and not conn.closed:
+                ledger.enqueue_requests(conn, now=run.now(), key=run.key)
 
 
 def find_schedule(conn: Connection, pipeline: str, key: str) -> Row:
@@ -161,48 +156,60 @@ def _begin(conn: Connection, pipeline: Pipeline, *, schedule: Row, start: Start)
     key = Key(schedule["tenant_id"], pipeline.name, schedule["key"])
     now = start.clock.stamp(pipeline.find(conn, key.key).last_stamp_at)
     with transaction(conn):
-        close_the_dead(conn, key, pipeline.policy, now=now)
+        ledger.close_the_dead(conn, key, pipeline.policy, now=now, lost=ledger.Lost())
+    _look_again(conn, key, start, now=now)
     with transaction(conn):
-        refuse_unless_enabled(find_schedule(conn, pipeline.name, key.key))  # it may have been paused since
-        run_id, worker, target = new_id(), worker_instance(), pipeline.find(conn, key.key)
-        job = _job(conn, key, start, now=now)
-        started = runs.start_job(conn, job["id"], worker_instance=worker, now=now)
-        if started is None:
-            message = f"the job {job['id']} may not start any more"
-            raise BadRequestError(message, code="JOB_NOT_QUEUED")
-        record = {
-            "id": run_id,
-            "source_id": target.source_id,
-            "job_id": job["id"],
-            "trigger": started["trigger"],
-            "worker_instance": worker,
-            "correlation_id": started["correlation_id"],
-        }
-        runs.insert_run(conn, key, record, now=now)
-        runs.mark_run_of_job(conn, job["id"], run_id)
-        run = Run(run_id, key, conn, start.clock, job["id"], Trigger(started["trigger"]), start.actor, now, target)
+        run = _open_record(conn, pipeline, key=key, start=start, now=now)
         pipeline.on_start(run)
-        run.note("job.started", at=now, attempt=started["attempt"])
     return run
 
 
-def close_the_dead(conn: Connection, key: Key, policy: RetryPolicy, *, now: datetime) -> None:
-    """Whoever holds the lock knows that no other process of this key lives."""
-    runs.close_lost_runs(conn, key, now=now)
-    for job in runs.requeue_lost_jobs(conn, key, max_attempts=policy.crash_attempts, now=now):
-        if job["status"] == JobStatus.FAILED:
-            runs.mark_failure(conn, key, counts=True, failures_to_disable=policy.failures_to_disable, now=now)
+def _look_again(conn: Connection, key: Key, start: Start, *, now: datetime) -> None:
+    """The key may have been paused since its job was queued: then the job is canceled, and there is no record."""
+    try:
+        refuse_unless_enabled(find_schedule(conn, key.pipeline, key.key))
+    except BadRequestError as reason:
+        ledger.cancel(conn, key, reason=reason, actor=start.actor, now=now)
+        raise
 
 
-def _job(conn: Connection, key: Key, start: Start, *, now: datetime) -> Row:
+def _open_record(conn: Connection, pipeline: Pipeline, *, key: Key, start: Start, now: datetime) -> Run:
+    run_id, worker, target = new_id(), worker_instance(), pipeline.find(conn, key.key)
+    job_id = _job(conn, key, start, now=now)
+    job = jobs.start_job(conn, job_id, key, submission=start.submission, worker_instance=worker, now=now)
+    if job is None:
+        message = f"the job {job_id} is not waiting for this run: it was started, canceled or submitted anew"
+        raise BadRequestError(message, code="JOB_NOT_WAITING")
+    record = {
+        "id": run_id,
+        "source_id": target.source_id,
+        "job_id": job_id,
+        "trigger": job["trigger"],
+        "worker_instance": worker,
+        "correlation_id": job["correlation_id"],
+    }
+    runs.insert_run(conn, key, record, now=now)
+    jobs.mark_run_of_job(conn, job_id, run_id)
+    attempt = job["attempt"]
+    run = Run(run_id, key, conn, start.clock, job_id, Trigger(job["trigger"]), start.actor, now, target, attempt)
+    run.note("job.started", at=now, attempt=attempt)
+    return run
+
+
+def _job(conn: Connection, key: Key, start: Start, *, now: datetime) -> UUID:
     """The job to start: the one named, the one that waits, or a new one."""
     if start.job_id is not None:
-        return {"id": start.job_id}
-    waiting = runs.select_active_job(conn, key)
+        return start.job_id
+    waiting = jobs.select_active_job(conn, key)
     if waiting is not None:
-        return waiting
-    new = {"id": new_id(), "trigger": start.trigger, "requested_by": start.actor, "correlation_id": str(new_id())}
-    return runs.insert_manual_job(conn, key, new, now=now)
+        found: UUID = waiting["id"]
+        return found
+    slot = now
+    while True:  # two requests at one moment, as happens with --at, are two slots all the same
+        queued = ledger.enqueue(conn, NewJob(key, slot, start.trigger, start.actor), now=now, actor=start.actor)
+        if queued is not None:
+            return UUID(str(queued["id"]))
+        slot += timedelta(microseconds=1)
 
 
 def succeed(run: Run, *, at: datetime) -> None:
@@ -210,7 +217,7 @@ def succeed(run: Run, *, at: datetime) -> None:
     if not runs.close_run(run.conn, run.id, SUCCEEDED, now=at):
         message = "the record of this run was closed by somebody else"
         raise LockLostError(message)
-    runs.close_job(run.conn, run.job_id, SUCCEEDED, now=at)
+    jobs.close_job(run.conn, run.job_id, SUCCEEDED, now=at)
     runs.mark_success(run.conn, run.key, now=at)
     run.note("job.completed", at=at, duration_seconds=(at - run.started_at).total_seconds())
 
@@ -219,30 +226,56 @@ def _end_badly(run: Run, pipeline: Pipeline, error: BaseException) -> None:
     """Close the record as failed, unless the run lost its lock with its session: then it may not write."""
     if run.is_closed:
         return
-    if run.conn.closed or run.conn.broken:
+    if run.conn.closed:
         raise LockLostError from error
-    ending, at = _ending(error), run.now()
+    at = run.now()
+    ending = _ending(error, run, pipeline.policy, at=at)
     with transaction(run.conn):
         runs.close_run(run.conn, run.id, ending, now=at)
-        runs.close_job(run.conn, run.job_id, ending, now=at)
-        limit = pipeline.policy.failures_to_disable
-        after = runs.mark_failure(run.conn, run.key, counts=ending.counts, failures_to_disable=limit, now=at)
+        jobs.close_job(run.conn, run.job_id, ending, now=at)
         pipeline.on_failure(run)
-        fields = {"error_code": ending.error_code, "error_message": ending.error_message}
-        run.note("job.failed", at=at, level=Level.WARN, **fields)
-        if ending.counts and after["status"] == ScheduleStatus.DISABLED:
-            failures = after["consecutive_failures"]
-            run.note("FEED_AUTO_DISABLED", at=at, level=Level.WARN, consecutive_failures=failures, **fields)
+        _note_failure(run, ending, at=at)
+        ledger.count_failure(
+            run.conn,
+            run.key,
+            pipeline.policy,
+            now=at,
+            actor=run.actor,
+            error_code=ending.error_code,
+            counts=ending.counts,
+        )
     run.is_closed = True
 
 
-def _ending(error: BaseException) -> Ending:
+def _ending(error: BaseException, run: Run, policy: RetryPolicy, *, at: datetime) -> Ending:
     if isinstance(error, KeyboardInterrupt | SystemExit):
         canceled = (RunStatus.CANCELED, JobStatus.CANCELED, "CANCELED_BY_OPERATOR", "stopped by an operator")
         return Ending(*canceled, error_class=Recovery.TRANSIENT)
     code = error.code if isinstance(error, FeedmillError) else "UNEXPECTED"
-    message = str(error) if isinstance(error, FeedmillError) else f"{type(error).__name__}: {error}"
-    return Ending(RunStatus.FAILED, JobStatus.FAILED, code, message, error_class=classify(error), counts=True)
+    message = error.message if isinstance(error, FeedmillError) else f"{type(error).__name__}: {error}"
+    recovery = classify(error)
+    verdict = judge(policy, recovery, attempt=run.attempt, chance=random.random)
+    return Ending(
+        RunStatus.FAILED,
+        verdict.status,
+        code,
+        message,
+        error_class=recovery,
+        counts=verdict.retry_after is None,
+        next_retry_at=at + verdict.retry_after if verdict.retry_after else None,
+    )
+
+
+def _note_failure(run: Run, ending: Ending, *, at: datetime) -> None:
+    if ending.job_status is JobStatus.CANCELED:
+        run.note("job.canceled", at=at, error_code=ending.error_code)
+        return
+    fields = {"error_code": ending.error_code, "error_message": ending.error_message}
+    run.note("job.failed", at=at, **fields)
+    if ending.next_retry_at:
+        run.note("job.retry", at=at, retry_count=run.attempt, delay_seconds=(ending.next_retry_at - at).total_seconds())
+    if ending.job_status is JobStatus.DEAD_LETTER:
+        run.note("job.dead_lettered", at=at, retry_count=run.attempt, **fields)
 
 
 def worker_instance() -> str:

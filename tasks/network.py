@@ -87,7 +87,6 @@ def _connect(
                 client_factory=lambda: _PinnedKeyClient(pinned, shown),
                 server_host_key_algs=algorithms,
                 connect_timeout=timeouts.connect,
-                login_timeout=timeouts.connect,
                 reply_seconds=timeouts.reply,
                 **_SETTINGS,
             )

@@ -9,12 +9,15 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.concurrency.sync import concurrency
 from prefect.logging import get_run_logger
+from prefect.runtime import flow_run
 from prefect.tasks import Task
 
 from db.enums import Recovery
 from tasks import progress
 from tasks.errors import classify
 from tasks.policy import RetryPolicy
+
+SUBMISSION_TAG = "feedmill-submission:"
 
 _LEASE_SECONDS = 60  # the shortest that Prefect grants; a killed holder keeps its slot for so long
 
@@ -27,6 +30,12 @@ def retry_if_transient(task: Task[..., Any], task_run: TaskRun, state: State[Any
         get_run_logger().warning("attempt %s failed, will try again: %s", task_run.run_count, error)
         progress.tell(f"{error}; trying again ({task_run.run_count} of {task.retries})")
     return again
+
+
+def submission() -> int | None:
+    """The number of the submission that this flow run is, if the dispatcher submitted it."""
+    tags = [tag for tag in flow_run.tags if tag.startswith(SUBMISSION_TAG)]
+    return int(tags[0].removeprefix(SUBMISSION_TAG)) if tags else None
 
 
 def live_task_options(policy: RetryPolicy) -> dict[str, Any]:

@@ -231,3 +231,12 @@ audit_events = sa.Table(
 )
 sa.Index("audit_events_key", *(audit_events.c[column] for column in (*_KEY, "id")))
 sa.Index("audit_events_run", audit_events.c.run_id, postgresql_where=sa.text("run_id IS NOT NULL"))
+
+dispatcher_ticks = sa.Table(
+    "dispatcher_ticks",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False, comment="always 1: the newest tick"),
+    moment("ticked_at", required=True),
+    text("worker_instance", required=True),
+    sa.CheckConstraint("id = 1", name="one_row"),
+)

@@ -8,12 +8,13 @@ from typing import Any
 import click
 
 from db import engine
-from db.clock import named_clock
+from db.clock import Clock, named_clock
 from db.engine import Row
 from db.errors import BadRequestError
 from feedmill import documents, reading, views
 from feedmill.contract import Group, Reply
-from tasks.catalogue import config, registry
+from tasks import dispatch
+from tasks.catalogue import config, registry, switches
 
 
 @click.group(cls=Group)
@@ -146,6 +147,10 @@ def add(
 def list_(tenant: str, *, with_removed: bool) -> Reply:
     """List the feeds with their schedule and last run."""
     found = reading.feeds(tenant=tenant, with_removed=with_removed)
+    with engine.connect() as conn:
+        late = dispatch.warning(conn, now=Clock().now())
+    if late:
+        sys.stderr.write(f"feedmill: {late} (start a tick with: feedmill dispatch)\n")
     return Reply(found, views.feed_table(found))
 
 
@@ -190,6 +195,48 @@ def remove(key: str, at: str | None) -> Reply:
     """Archive a feed: it never runs again, its offers leave at once, its history and its key stay."""
     with engine.connect() as conn:
         return _reply(registry.remove_feed(conn, key, actor(at)))
+
+
+def _turn(key: str, switch: switches.Switch, at: str | None) -> Reply:
+    with engine.connect() as conn:
+        return _reply(switches.turn(conn, key, switch, actor(at)))
+
+
+@feeds.command()
+@key_argument
+@at_option
+def enable(key: str, at: str | None) -> Reply:
+    """Let a draft run, by schedule and on request."""
+    return _turn(key, switches.ENABLE, at)
+
+
+@feeds.command()
+@key_argument
+@at_option
+def pause(key: str, at: str | None) -> Reply:
+    """Stop a feed for a while. A run under way goes on; what waits is canceled; offers age out."""
+    return _turn(key, switches.PAUSE, at)
+
+
+@feeds.command()
+@key_argument
+@at_option
+def resume(key: str, at: str | None) -> Reply:
+    """Let a paused feed run again."""
+    return _turn(key, switches.RESUME, at)
+
+
+@feeds.command()
+@key_argument
+@click.option("--acknowledge", is_flag=True, help="You have seen why it failed")
+@at_option
+def reenable(key: str, *, acknowledge: bool, at: str | None) -> Reply:
+    """Let a feed run again that was disabled due to repeated failures."""
+    if not acknowledge:
+        message = f"{key} may have been disabled due to repeated failures"
+        hint = f"look at them with: feedmill runs {key}; then: feedmill feeds reenable {key} --acknowledge"
+        raise BadRequestError(message, code="NOT_ACKNOWLEDGED", hint=hint)
+    return _turn(key, switches.REENABLE, at)
 
 
 def _reply(feed: Row) -> Reply:

@@ -8,9 +8,10 @@ from typing import Any
 from db import feeds, ledger
 from db.clock import Clock
 from db.engine import Connection, Row, transaction
-from db.enums import Level, ScheduleStatus, UnchangedPolicy
+from db.enums import ScheduleStatus, UnchangedPolicy
 from db.errors import BadRequestError, RefusedError
-from tasks import secrets
+from db.jobs import Key
+from tasks import audit, secrets
 from tasks.catalogue.config import Address
 
 PIPELINE = "catalogue"
@@ -178,7 +179,7 @@ def _write_changes(conn: Connection, before: Row, *, new: FeedSettings, changed:
     if "expiry_hours" in changed:
         feeds.append_setting_log(conn, before["source_id"], at=at)
         values = {"old_value": before["expiry_hours"], "new_value": new.expiry_hours}
-        note(conn, before, actor.name, "EXPIRY_HOURS_CHANGED", at=at, level=Level.WARN, **values)
+        note(conn, before, actor.name, "EXPIRY_HOURS_CHANGED", at=at, **values)
     note(conn, before, actor.name, "FEED_UPDATED", at=at, changed_fields=changed)
 
 
@@ -223,18 +224,10 @@ def next_slot(now: datetime, interval_seconds: int | None) -> datetime | None:
     return now + timedelta(seconds=interval_seconds) if interval_seconds else None
 
 
-def note(
-    conn: Connection, feed: Row, actor: str, event_name: str, *, at: datetime, level: Level = Level.INFO, **fields: Any
-) -> None:
+def note(conn: Connection, feed: Row, actor: str, event_name: str, *, at: datetime, **fields: Any) -> None:
     """One audit event on this feed."""
-    event = ledger.AuditEvent(
-        tenant_id=feed["tenant_id"],
-        event_name=event_name,
-        level=level,
-        actor=actor,
-        occurred_at=at,
-        pipeline=PIPELINE,
-        key=feed["feed_key"],
-        fields={"feed_id": feed["id"], **fields},
-    )
-    ledger.append_audit_event(conn, event)
+    audit.note(conn, key_of(feed), event_name, actor=actor, at=at, feed_id=feed["id"], **fields)
+
+
+def key_of(feed: Row) -> Key:
+    return Key(feed["tenant_id"], PIPELINE, feed["feed_key"])

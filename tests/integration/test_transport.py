@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import gc
 import gzip
 import hashlib
 import os
@@ -15,7 +16,7 @@ import asyncssh
 import pytest
 
 from db.enums import Transport
-from feedmill.sftp_server import LocalSftpServer, ReadOnlyFiles
+from feedmill.sftp_server import LocalSftpServer, OneUser, ReadOnlyFiles
 from tasks import errors, files, transport
 from tasks.gzip_check import verify_gzip
 from tasks.network import Timeouts
@@ -253,17 +254,45 @@ class _Stalling(ReadOnlyFiles):
         return self._never() if self.silent_on == "stat" else super().stat(path)
 
 
-def _server(root, served):
+def _server(root, files=ReadOnlyFiles, login=OneUser):
     server = LocalSftpServer(root, username=USER, password=PASSWORD)
-    server.files = served
+    server.files, server.login = files, login
     return server
 
 
 @pytest.mark.parametrize("silent_on", ["stat", "open", "read"])
-def test_server_that_falls_silent_is_unreachable(root, target, silent_on):
+def test_server_that_falls_silent_is_unreachable(root, target, silent_on, caplog):
     served = type("Served", (_Stalling,), {"silent_on": silent_on})
     with _server(root, served) as server:
         _refused(errors.HostUnreachableError, _remote(server), target, timeouts=Timeouts(reply=0.2))
+    gc.collect()
+    assert [record for record in caplog.records if record.name == "asyncio"] == []  # no request left behind
+
+
+def test_server_that_falls_silent_at_login_is_unreachable(root, target):
+    class Slow(OneUser):
+        async def validate_password(self, username, password):
+            await asyncio.get_running_loop().create_future()
+
+    with _server(root, login=Slow) as server:
+        error = _refused(errors.HostUnreachableError, _remote(server), target, timeouts=Timeouts(connect=0.3))
+    assert "no answer in time" in str(error)
+
+
+def test_server_that_hangs_up_at_login_has_shown_the_right_key(root, target):
+    class Rude(OneUser):
+        def validate_password(self, username, password):
+            self._connection.abort()
+            return False
+
+    with _server(root, login=Rude) as server:
+        _refused(errors.HostUnreachableError, _remote(server), target)
+
+
+def test_login_with_a_password_that_unicode_writes_in_two_ways(root, target):
+    password = "ﬁne\u00a0print"  # the server is handed its normal form
+    with LocalSftpServer(root, username=USER, password=password) as server:
+        assert _fetch(_remote(server, password=password), target).size_bytes == len(FEED)
 
 
 def test_connection_lost_while_reading_is_unreachable(root, target):
@@ -345,6 +374,18 @@ def test_download_up_to_the_limit_passes_and_one_byte_more_does_not(either, targ
     assert _fetch(either("/feeds/catalog.csv"), target, max_bytes=len(FEED)).size_bytes == len(FEED)
     target.unlink()
     _refused(errors.FileTooLargeError, either("/feeds/catalog.csv"), target, max_bytes=len(FEED) - 1)
+
+
+def test_download_of_a_file_announced_too_large_never_begins(either, target):
+    progress = []
+    _refused(
+        errors.FileTooLargeError,
+        either("/feeds/catalog.csv"),
+        target,
+        max_bytes=len(FEED) - 1,
+        on_progress=lambda *step: progress.append(step),
+    )
+    assert progress == []
 
 
 def test_limit_holds_for_a_file_that_does_not_tell_its_size(root, target):
@@ -493,6 +534,7 @@ def test_retriever_for_a_transport_not_built_yet_is_refused(remote, target):
 def test_connection_is_closed_afterwards_and_never_shared(server, remote):
     with open_retriever(remote) as one, open_retriever(remote) as two:
         assert one.source._server is not two.source._server
+        assert not type(one.source._server)._cache
         clients = [one.source._server.client, two.source._server.client]
         assert not any(client.is_closed() for client in clients)
     assert all(client.is_closed() for client in clients)
@@ -509,7 +551,8 @@ def test_local_server_is_read_only(server):
     with open_retriever(_remote(server)) as retriever:
         connection = retriever.source._server
         for attempt in (
-            lambda: connection.pipe_file("/feeds/new.csv", b"x"),
+            lambda: connection.open("/feeds/new.csv", "wb"),
+            lambda: connection.open("/feeds/catalog.csv", "ab"),
             lambda: connection.rm_file("/feeds/catalog.csv"),
             lambda: connection.mkdir("/new", create_parents=False),
             lambda: connection.mv("/feeds/catalog.csv", "/feeds/other.csv"),

@@ -113,6 +113,7 @@ def current_prices(conn):
 @pytest.mark.spec("002 2.4", "002 2.7")
 def test_presence_of_a_product_that_was_never_promoted_has_no_success(any_conn, shelf):
     product = shelf.product()
+    shelf.load(NOON - HOUR, {shelf.product(): "1"})
     shelf.sight(NOON, [product], obs=shelf.observe(NOON, {product: "1"}))
     assert presence(any_conn, product) == (NOON, None)
 
@@ -232,6 +233,16 @@ def test_seen_leaves_out_runs_that_no_longer_exist(any_conn, shelf):
     shelf.load(NOON + HOUR, {product: "1"})
     shelf.sight(NOON + 2 * HOUR, [product], obs=3, run_id=new_id())
     assert seen(any_conn) == []
+
+
+@pytest.mark.spec("002 2.5")
+def test_seen_does_not_mix_sources(any_conn, shelf):
+    other = Shelf(any_conn)
+    mine, theirs = shelf.product(), other.product()
+    my_run, their_run = (run(any_conn, one.feed, **ENDED)["id"] for one in (shelf, other))
+    shelf.load(NOON, {mine: "1"}, run_id=my_run)
+    other.load(NOON, {theirs: "1"}, run_id=their_run)
+    assert seen(any_conn) == sorted([(my_run, mine), (their_run, theirs)])
 
 
 @pytest.mark.spec("002 2.5")
@@ -412,11 +423,12 @@ def test_the_flag_moves_the_shelf_from_one_source_to_the_other(any_conn, shelf):
     assert offers(any_conn, NOON + HOUR) == {theirs: "2"}
 
 
-def test_a_removed_feed_leaves_at_once_and_stays_in_the_past(any_conn, now):
+@pytest.mark.parametrize("primary", [False, True], ids=["and is no longer primary", "whatever its flag says"])
+def test_a_removed_feed_leaves_at_once_and_stays_in_the_past(any_conn, now, primary):
     shelf = Shelf(any_conn, at=now - 9 * DAY)
     product = shelf.product()
     shelf.load(now - 2 * HOUR, {product: "1"})
-    shelf.setting(now - HOUR, primary=False, removed=True)
+    shelf.setting(now - HOUR, primary=primary, removed=True)
     assert offers(any_conn) == active_offers(any_conn) == offers(any_conn, now - HOUR) == {}
     assert offers(any_conn, now - HOUR - TICK) == {product: "1"}
 

@@ -42,6 +42,16 @@ INFO: life of runs and admin actions; final
 WARN: anomalies, fallbacks, blocked actions; final
 ERROR: failures; final';
 
+CREATE TABLE dispatcher_ticks (
+	id INTEGER NOT NULL, 
+	ticked_at TIMESTAMP WITH TIME ZONE NOT NULL, 
+	worker_instance TEXT NOT NULL, 
+	CONSTRAINT dispatcher_ticks_pkey PRIMARY KEY (id), 
+	CONSTRAINT dispatcher_ticks_one_row CHECK (id = 1)
+);
+
+COMMENT ON COLUMN dispatcher_ticks.id IS 'always 1: the newest tick';
+
 CREATE TABLE retailers (
 	id BIGINT GENERATED ALWAYS AS IDENTITY, 
 	tenant_id TEXT NOT NULL, 
@@ -90,9 +100,9 @@ CREATE TABLE schedules (
 	CONSTRAINT schedules_lock_id_key UNIQUE (lock_id)
 );
 
-CREATE INDEX schedules_requested ON schedules (manual_requested_at) WHERE status = 'ENABLED' AND manual_requested_at IS NOT NULL;
-
 CREATE INDEX schedules_due ON schedules (next_run_at) WHERE status = 'ENABLED' AND next_run_at IS NOT NULL;
+
+CREATE INDEX schedules_requested ON schedules (manual_requested_at) WHERE status = 'ENABLED' AND manual_requested_at IS NOT NULL;
 
 COMMENT ON COLUMN schedules.status IS 'DRAFT: made by `feeds add`; never runs; -> ENABLED (enable), REMOVED (remove)
 ENABLED: runs by slot and on request; -> PAUSED (pause), DISABLED (third failure), REMOVED (remove)
@@ -138,9 +148,9 @@ CREATE TABLE sources (
 	CONSTRAINT sources_retailer_id_fkey FOREIGN KEY(retailer_id) REFERENCES retailers (id)
 );
 
-CREATE INDEX sources_retailer_id_idx ON sources (retailer_id);
-
 CREATE UNIQUE INDEX sources_one_primary_per_retailer ON sources (retailer_id) WHERE is_display_primary = true;
+
+CREATE INDEX sources_retailer_id_idx ON sources (retailer_id);
 
 COMMENT ON COLUMN sources.source_kind IS 'DIRECT: the retailer''s own integration, shown unless another source is primary; final
 AFFILIATE_FEED: a network''s feed, shown only as primary; final
@@ -196,15 +206,15 @@ CREATE TABLE ingestion_jobs (
 	CONSTRAINT ingestion_jobs_finished_when_final CHECK ((status IN ('queued', 'running') OR (status = 'failed' AND next_retry_at IS NOT NULL)) = (finished_at IS NULL))
 );
 
-CREATE INDEX ingestion_jobs_open ON ingestion_jobs (status) WHERE status IN ('queued', 'running');
-
 CREATE INDEX ingestion_jobs_run ON ingestion_jobs (run_id);
 
 CREATE INDEX ingestion_jobs_retry_due ON ingestion_jobs (next_retry_at) WHERE next_retry_at IS NOT NULL;
 
+CREATE UNIQUE INDEX ingestion_jobs_one_active ON ingestion_jobs (tenant_id, pipeline, key) WHERE status IN ('queued', 'running') OR (status = 'failed' AND next_retry_at IS NOT NULL);
+
 CREATE INDEX ingestion_jobs_history ON ingestion_jobs (tenant_id, pipeline, key, created_at);
 
-CREATE UNIQUE INDEX ingestion_jobs_one_active ON ingestion_jobs (tenant_id, pipeline, key) WHERE status IN ('queued', 'running') OR (status = 'failed' AND next_retry_at IS NOT NULL);
+CREATE INDEX ingestion_jobs_open ON ingestion_jobs (status) WHERE status IN ('queued', 'running');
 
 COMMENT ON COLUMN ingestion_jobs.id IS 'UUID version 7';
 
@@ -348,9 +358,9 @@ CREATE TABLE source_products (
 	CONSTRAINT source_products_source_id_fkey FOREIGN KEY(source_id) REFERENCES sources (id)
 );
 
-CREATE INDEX source_products_sku_idx ON source_products (sku);
-
 CREATE INDEX sp_source_id_id_idx ON source_products (source_id, id);
+
+CREATE INDEX source_products_sku_idx ON source_products (sku);
 
 CREATE INDEX source_products_impact_item_id_idx ON source_products (impact_item_id);
 
@@ -444,13 +454,13 @@ CREATE TABLE ingestion_runs (
 	CONSTRAINT ingestion_runs_job_id_fkey FOREIGN KEY(job_id) REFERENCES ingestion_jobs (id) ON DELETE SET NULL
 );
 
-CREATE INDEX ingestion_runs_job ON ingestion_runs (job_id);
-
 CREATE INDEX ingestion_runs_key_trigger_started ON ingestion_runs (pipeline, key, trigger, started_at);
 
-CREATE UNIQUE INDEX ingestion_runs_one_running ON ingestion_runs (tenant_id, pipeline, key) WHERE status = 'running' AND pipeline = 'catalogue';
-
 CREATE INDEX ingestion_runs_started ON ingestion_runs (started_at);
+
+CREATE INDEX ingestion_runs_job ON ingestion_runs (job_id);
+
+CREATE UNIQUE INDEX ingestion_runs_one_running ON ingestion_runs (tenant_id, pipeline, key) WHERE status = 'running' AND pipeline = 'catalogue';
 
 CREATE INDEX ingestion_runs_key_started ON ingestion_runs (pipeline, key, started_at);
 
