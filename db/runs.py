@@ -33,6 +33,11 @@ def take_lock_to_close(conn: Connection, lock_id: int) -> bool:
     return bool(only_row(conn.execute("SELECT pg_try_advisory_xact_lock(%s) AS taken", [lock_id]))["taken"])
 
 
+def keep_session(conn: Connection) -> None:
+    """A session that holds a lock may idle while a file is fetched; no server setting may end it then."""
+    conn.execute("SET idle_session_timeout = 0")
+
+
 def lock_is_held(conn: Connection, lock_id: int) -> bool:
     return bool(only_row(conn.execute(load_sql("ledger/lock_is_held"), {"lock_id": lock_id}))["held"])
 

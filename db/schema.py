@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
 import db.sql
-from db.tables import catalogue, ledger  # noqa: F401 - they declare themselves in the metadata
+from db.tables import catalogue, ledger, shelf  # noqa: F401 - they declare themselves in the metadata
 from db.tables.base import metadata
 
 __all__ = ["metadata", "relations", "statements"]

@@ -1,8 +1,8 @@
 """One run per key at a time: the lock, the job, the record, and an ending whatever happens."""
 
 import os
+import platform
 import random
-import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -146,7 +146,7 @@ def _take_lock(conn: Connection, schedule: Row) -> None:
     if runs.is_pooled(conn):
         message = "a connection pooler lies between feedmill and Postgres, so a lock would not hold"
         raise DatabaseError(message, code="POOLER_REFUSED", hint="let FEEDMILL_DATABASE_URL name the server itself")
-    conn.execute("SET idle_session_timeout = 0")
+    runs.keep_session(conn)
     if not runs.take_lock(conn, schedule["lock_id"], seconds=LOCK_SECONDS):
         raise busy(schedule)
 
@@ -279,4 +279,4 @@ def _note_failure(run: Run, ending: Ending, *, at: datetime) -> None:
 
 
 def worker_instance() -> str:
-    return f"{socket.gethostname()}:{os.getpid()}"
+    return f"{platform.node()}:{os.getpid()}"

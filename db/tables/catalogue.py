@@ -7,7 +7,7 @@ from db.enums import Compression, FileFormat, IdentityType, Network, PriceReason
 from db.tables.base import count, flag, json, metadata, moment, serial, text, uuid, uuid_key, word
 
 
-def _source(*, primary_key: bool = False) -> sa.Column[int]:
+def source_column(*, primary_key: bool = False) -> sa.Column[int]:
     return sa.Column("source_id", sa.BigInteger, sa.ForeignKey("sources.id"), nullable=False, primary_key=primary_key)
 
 
@@ -98,7 +98,7 @@ catalogue_runs = sa.Table(
     metadata,
     uuid_key("run_id", sa.ForeignKey("ingestion_runs.id", ondelete="CASCADE")),
     sa.Column("feed_id", sa.BigInteger, sa.ForeignKey("feed_settings.id"), nullable=False),
-    _source(),
+    source_column(),
     sa.Column("obs_seq", sa.BigInteger, comment="of its final attempt; order is by this, never by time"),
     moment("observed_at", comment="one per attempt, on all its rows"),
     sa.Column("config_version", sa.BigInteger, nullable=False),
@@ -171,7 +171,7 @@ affiliate_feed_run_errors = sa.Table(
 sa.Index("affiliate_feed_run_errors_run", affiliate_feed_run_errors.c.run_id, affiliate_feed_run_errors.c.code)
 
 
-def _attributes() -> list[sa.schema.SchemaItem]:
+def attribute_columns() -> list[sa.schema.SchemaItem]:
     """What a file says of a product beside its price. Shown only after promotion."""
     return [
         text("title", required=True),
@@ -194,10 +194,10 @@ source_products = sa.Table(
     "source_products",
     metadata,
     serial(),
-    _source(),
+    source_column(),
     *word("identity_type", IdentityType),
     text("identity_value", required=True),
-    *_attributes(),
+    *attribute_columns(),
     moment("seen_outside_at", comment="last seen by a run that was not promoted; written by a fold only"),
     uuid("created_by_run_id"),
     uuid("last_updated_by_run_id"),
@@ -237,70 +237,4 @@ sa.Index(
     *(prices.c[column] for column in ("source_product_id", "affiliate_feed_run_id", "price_signature_hash")),
     unique=True,
     postgresql_where=sa.text("affiliate_feed_run_id IS NOT NULL"),
-)
-
-product_changes = sa.Table(
-    "product_changes",
-    metadata,
-    _source(primary_key=True),
-    sa.Column("obs_seq", sa.BigInteger, primary_key=True),
-    sa.Column("product_id", sa.BigInteger, sa.ForeignKey("source_products.id"), primary_key=True),
-    uuid("run_id"),
-    *_attributes(),
-    comment="Attribute changes that wait for promotion.",
-)
-
-promotions = sa.Table(
-    "promotions",
-    metadata,
-    _source(primary_key=True),
-    sa.Column("seq", sa.Integer, primary_key=True),
-    moment("promoted_at", required=True),
-    moment("observed_at", required=True),
-    sa.Column("cutoff_obs", sa.BigInteger, nullable=False, comment="prices up to this observation belong to it"),
-    uuid("run_id"),
-    comment="One row per promotion, kept for ever; no foreign key to runs, which are cleaned up.",
-)
-
-shelf_spans = sa.Table(
-    "shelf_spans",
-    metadata,
-    _source(),
-    sa.Column("product_id", sa.BigInteger, sa.ForeignKey("source_products.id"), primary_key=True),
-    sa.Column("from_seq", sa.Integer, primary_key=True, comment="the first promotion of the span"),
-    sa.Column("to_seq", sa.Integer, comment="the last promotion that included the product; null while it is there"),
-    sa.CheckConstraint("to_seq >= from_seq", name="order"),
-)
-sa.Index(
-    "shelf_spans_open",
-    shelf_spans.c.source_id,
-    shelf_spans.c.product_id,
-    postgresql_where=sa.text("to_seq IS NULL"),
-)
-sa.Index("shelf_spans_one_open", shelf_spans.c.product_id, unique=True, postgresql_where=sa.text("to_seq IS NULL"))
-sa.Index("shelf_spans_source", shelf_spans.c.source_id, shelf_spans.c.to_seq)
-
-sightings = sa.Table(
-    "sightings",
-    metadata,
-    _source(primary_key=True),
-    sa.Column("obs_seq", sa.BigInteger, primary_key=True),
-    sa.Column("batch_no", sa.Integer, primary_key=True),
-    uuid("run_id"),
-    moment("seen_at", required=True),
-    sa.Column("product_ids", pg.ARRAY(sa.BigInteger), nullable=False),
-    comment="Sightings that no promotion covers yet: one row per committed batch.",
-)
-sa.Index("sightings_run", sightings.c.run_id)
-
-setting_log = sa.Table(
-    "setting_log",
-    metadata,
-    _source(primary_key=True),
-    sa.Column("n", sa.Integer, primary_key=True),
-    moment("at", required=True),
-    sa.Column("expiry_hours", sa.Integer, nullable=False),
-    flag("is_display_primary"),
-    flag("is_removed"),
-    comment="Append-only: the settings that decide what shows, so that the shelf of any past moment can be told.",
 )

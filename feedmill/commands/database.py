@@ -39,7 +39,7 @@ def migrate_() -> Reply:
 def check() -> Reply:
     """Say in one line whether the database is there, recent enough and complete."""
     with engine.connect(any_schema=home.database_url() is not None) as conn:
-        lacking, absent = migrate.missing(conn), _absent(conn)
+        lacking, absent = migrate.missing(conn), migrate.absent(conn, schema.relations())
         version = conn.info.parameter_status("server_version") or "?"
     document = {"postgres": version, "schema": migrate.revisions()[-1], "lacking": lacking, "absent": absent}
     if lacking:
@@ -50,13 +50,6 @@ def check() -> Reply:
         error = FeedmillError(f"Postgres {version}: missing {', '.join(absent)}", code="SCHEMA_DAMAGED")
         return Reply({"ok": False, **document}, "", FAILED, error)
     return Reply({"ok": True, **document}, f"ok: Postgres {version}, schema {document['schema']}")
-
-
-def _absent(conn: engine.Connection) -> list[str]:
-    """Declared relations that the database does not have."""
-    rows = conn.execute("SELECT relname FROM pg_class WHERE relkind IN ('r', 'v') AND pg_table_is_visible(oid)")
-    there = {row["relname"] for row in rows}
-    return [name for name in schema.relations() if name not in there]
 
 
 @db.command()

@@ -1,5 +1,7 @@
 """Feeds that flows can run, on the session's Prefect server and a database of the test's own."""
 
+import base64
+
 import pytest
 
 from tests.mill import Mill
@@ -11,6 +13,7 @@ def drawer(prefect_session, conn, tmp_path, monkeypatch):
     from tasks.catalogue import steps  # noqa: PLC0415 - brings Prefect, which most tests do without
 
     monkeypatch.setenv("FEEDMILL_TEST_CLOCK", "1")
+    monkeypatch.setenv("CREDENTIAL_ENCRYPTION_KEY_B64", base64.b64encode(bytes(range(32))).decode())
     for step in (steps.fetch_file, steps.load_file, steps.promote, steps.skip):
         monkeypatch.setattr(step, "retry_delay_seconds", [0, 0])
     return Mill(conn, tmp_path / "catalog.csv")

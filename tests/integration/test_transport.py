@@ -348,6 +348,13 @@ def test_known_hosts_of_the_user_are_not_asked(server, target, tmp_path, monkeyp
     _refused(errors.HostKeyUnknownError, _remote(server, host_key_fingerprint=None), target)
 
 
+def test_ssh_config_of_the_user_is_not_read(remote, target, tmp_path, monkeypatch):
+    (tmp_path / ".ssh").mkdir()
+    (tmp_path / ".ssh" / "config").write_text("Host *\n  ProxyCommand false\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert _fetch(remote, target).size_bytes == len(FEED)
+
+
 class _ManyKeys(LocalSftpServer):
     def make_keys(self):
         kinds = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ssh-rsa")
@@ -376,13 +383,14 @@ def test_download_up_to_the_limit_passes_and_one_byte_more_does_not(either, targ
     _refused(errors.FileTooLargeError, either("/feeds/catalog.csv"), target, max_bytes=len(FEED) - 1)
 
 
-def test_download_of_a_file_announced_too_large_never_begins(either, target):
+def test_download_of_a_file_announced_too_large_never_begins(either, root, target):
+    (root / "large").write_bytes(bytes(2 * transport.CHUNK_BYTES))
     progress = []
     _refused(
         errors.FileTooLargeError,
-        either("/feeds/catalog.csv"),
+        either("/large"),
         target,
-        max_bytes=len(FEED) - 1,
+        max_bytes=2 * transport.CHUNK_BYTES - 1,
         on_progress=lambda *step: progress.append(step),
     )
     assert progress == []

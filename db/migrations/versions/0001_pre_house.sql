@@ -29,9 +29,9 @@ CREATE TABLE audit_events (
 	CONSTRAINT audit_events_level_known CHECK (level IN ('DEBUG', 'INFO', 'WARN', 'ERROR'))
 );
 
-CREATE INDEX audit_events_run ON audit_events (run_id) WHERE run_id IS NOT NULL;
-
 CREATE INDEX audit_events_key ON audit_events (tenant_id, pipeline, key, id);
+
+CREATE INDEX audit_events_run ON audit_events (run_id) WHERE run_id IS NOT NULL;
 
 COMMENT ON TABLE audit_events IS 'Append-only. No foreign keys: an event outlives what it speaks of.';
 
@@ -148,9 +148,9 @@ CREATE TABLE sources (
 	CONSTRAINT sources_retailer_id_fkey FOREIGN KEY(retailer_id) REFERENCES retailers (id)
 );
 
-CREATE UNIQUE INDEX sources_one_primary_per_retailer ON sources (retailer_id) WHERE is_display_primary = true;
-
 CREATE INDEX sources_retailer_id_idx ON sources (retailer_id);
+
+CREATE UNIQUE INDEX sources_one_primary_per_retailer ON sources (retailer_id) WHERE is_display_primary = true;
 
 COMMENT ON COLUMN sources.source_kind IS 'DIRECT: the retailer''s own integration, shown unless another source is primary; final
 AFFILIATE_FEED: a network''s feed, shown only as primary; final
@@ -206,15 +206,15 @@ CREATE TABLE ingestion_jobs (
 	CONSTRAINT ingestion_jobs_finished_when_final CHECK ((status IN ('queued', 'running') OR (status = 'failed' AND next_retry_at IS NOT NULL)) = (finished_at IS NULL))
 );
 
-CREATE INDEX ingestion_jobs_run ON ingestion_jobs (run_id);
-
-CREATE INDEX ingestion_jobs_retry_due ON ingestion_jobs (next_retry_at) WHERE next_retry_at IS NOT NULL;
+CREATE INDEX ingestion_jobs_history ON ingestion_jobs (tenant_id, pipeline, key, created_at);
 
 CREATE UNIQUE INDEX ingestion_jobs_one_active ON ingestion_jobs (tenant_id, pipeline, key) WHERE status IN ('queued', 'running') OR (status = 'failed' AND next_retry_at IS NOT NULL);
 
-CREATE INDEX ingestion_jobs_history ON ingestion_jobs (tenant_id, pipeline, key, created_at);
-
 CREATE INDEX ingestion_jobs_open ON ingestion_jobs (status) WHERE status IN ('queued', 'running');
+
+CREATE INDEX ingestion_jobs_run ON ingestion_jobs (run_id);
+
+CREATE INDEX ingestion_jobs_retry_due ON ingestion_jobs (next_retry_at) WHERE next_retry_at IS NOT NULL;
 
 COMMENT ON COLUMN ingestion_jobs.id IS 'UUID version 7';
 
@@ -378,6 +378,83 @@ COMMENT ON COLUMN source_products.fingerprint IS 'hash of the attributes';
 
 COMMENT ON COLUMN source_products.seen_outside_at IS 'last seen by a run that was not promoted; written by a fold only';
 
+CREATE TABLE ingestion_runs (
+	id UUID NOT NULL, 
+	tenant_id TEXT NOT NULL, 
+	pipeline TEXT NOT NULL, 
+	key TEXT NOT NULL, 
+	source_id TEXT NOT NULL, 
+	job_id UUID, 
+	trigger TEXT NOT NULL, 
+	status TEXT DEFAULT 'pending' NOT NULL, 
+	active_stage TEXT DEFAULT 'discovery' NOT NULL, 
+	worker_instance TEXT, 
+	correlation_id TEXT, 
+	created_at TIMESTAMP WITH TIME ZONE NOT NULL, 
+	started_at TIMESTAMP WITH TIME ZONE, 
+	finished_at TIMESTAMP WITH TIME ZONE, 
+	updated_at TIMESTAMP WITH TIME ZONE NOT NULL, 
+	error_code TEXT, 
+	error_message TEXT, 
+	last_error_message TEXT, 
+	error_class TEXT, 
+	stats_json JSONB DEFAULT '{}'::jsonb NOT NULL, 
+	CONSTRAINT ingestion_runs_pkey PRIMARY KEY (id), 
+	CONSTRAINT ingestion_runs_trigger_known CHECK (trigger IN ('SCHEDULED', 'MANUAL', 'MANUAL_PENDING', 'ADMIN_TEST')), 
+	CONSTRAINT ingestion_runs_status_known CHECK (status IN ('pending', 'running', 'completed', 'failed', 'canceled')), 
+	CONSTRAINT ingestion_runs_active_stage_known CHECK (active_stage IN ('discovery', 'documents', 'ocr', 'summary')), 
+	CONSTRAINT ingestion_runs_error_class_known CHECK (error_class IN ('transient', 'permanent', 'configuration')), 
+	CONSTRAINT ingestion_runs_tenant_id_pipeline_key_fkey FOREIGN KEY(tenant_id, pipeline, key) REFERENCES schedules (tenant_id, pipeline, key), 
+	CONSTRAINT ingestion_runs_running_has_started CHECK (status <> 'running' OR started_at IS NOT NULL), 
+	CONSTRAINT ingestion_runs_finished_when_final CHECK ((status IN ('pending', 'running')) = (finished_at IS NULL)), 
+	CONSTRAINT ingestion_runs_failed_has_a_code CHECK (status <> 'failed' OR error_code IS NOT NULL), 
+	CONSTRAINT ingestion_runs_job_id_fkey FOREIGN KEY(job_id) REFERENCES ingestion_jobs (id) ON DELETE SET NULL
+);
+
+CREATE INDEX ingestion_runs_job ON ingestion_runs (job_id);
+
+CREATE UNIQUE INDEX ingestion_runs_one_running ON ingestion_runs (tenant_id, pipeline, key) WHERE status = 'running' AND pipeline = 'catalogue';
+
+CREATE INDEX ingestion_runs_key_status_started ON ingestion_runs (pipeline, key, status, started_at);
+
+CREATE INDEX ingestion_runs_key_started ON ingestion_runs (pipeline, key, started_at);
+
+CREATE INDEX ingestion_runs_key_trigger_started ON ingestion_runs (pipeline, key, trigger, started_at);
+
+CREATE INDEX ingestion_runs_started ON ingestion_runs (started_at);
+
+COMMENT ON COLUMN ingestion_runs.id IS 'UUID version 7';
+
+COMMENT ON COLUMN ingestion_runs.source_id IS 'what is read: of a catalogue run the id in sources';
+
+COMMENT ON COLUMN ingestion_runs.job_id IS 'the job that opened it';
+
+COMMENT ON COLUMN ingestion_runs.trigger IS 'SCHEDULED: a slot came due; final, set once
+MANUAL: a person asked; final, set once
+MANUAL_PENDING: asked for while a run was under way, made when it ended; final, set once
+ADMIN_TEST: a trial by an operator; final, set once';
+
+COMMENT ON COLUMN ingestion_runs.status IS 'pending: made before its first job started; -> running, canceled
+running: first job started under its lock; -> completed, failed, canceled
+completed: every step done, skipped and blocked included; final
+failed: cannot go on; final
+canceled: stopped by an operator; final';
+
+COMMENT ON COLUMN ingestion_runs.active_stage IS 'discovery: looking at or fetching the source; -> documents
+documents: downloading or loading; -> ocr, summary
+ocr: reading text; -> summary
+summary: nothing left to do; final';
+
+COMMENT ON COLUMN ingestion_runs.worker_instance IS 'host and process';
+
+COMMENT ON COLUMN ingestion_runs.error_message IS 'the first error';
+
+COMMENT ON COLUMN ingestion_runs.last_error_message IS 'the last error';
+
+COMMENT ON COLUMN ingestion_runs.error_class IS 'transient: the same input may succeed later; -> a retry while attempts last
+permanent: the same input will fail again; final
+configuration: a person must change a setting; final';
+
 CREATE TABLE promotions (
 	source_id BIGINT NOT NULL, 
 	seq INTEGER NOT NULL, 
@@ -420,83 +497,6 @@ CREATE TABLE setting_log (
 );
 
 COMMENT ON TABLE setting_log IS 'Append-only: the settings that decide what shows, so that the shelf of any past moment can be told.';
-
-CREATE TABLE ingestion_runs (
-	id UUID NOT NULL, 
-	tenant_id TEXT NOT NULL, 
-	pipeline TEXT NOT NULL, 
-	key TEXT NOT NULL, 
-	source_id TEXT NOT NULL, 
-	job_id UUID, 
-	trigger TEXT NOT NULL, 
-	status TEXT DEFAULT 'pending' NOT NULL, 
-	active_stage TEXT DEFAULT 'discovery' NOT NULL, 
-	worker_instance TEXT, 
-	correlation_id TEXT, 
-	created_at TIMESTAMP WITH TIME ZONE NOT NULL, 
-	started_at TIMESTAMP WITH TIME ZONE, 
-	finished_at TIMESTAMP WITH TIME ZONE, 
-	updated_at TIMESTAMP WITH TIME ZONE NOT NULL, 
-	error_code TEXT, 
-	error_message TEXT, 
-	last_error_message TEXT, 
-	error_class TEXT, 
-	stats_json JSONB DEFAULT '{}'::jsonb NOT NULL, 
-	CONSTRAINT ingestion_runs_pkey PRIMARY KEY (id), 
-	CONSTRAINT ingestion_runs_trigger_known CHECK (trigger IN ('SCHEDULED', 'MANUAL', 'MANUAL_PENDING', 'ADMIN_TEST')), 
-	CONSTRAINT ingestion_runs_status_known CHECK (status IN ('pending', 'running', 'completed', 'failed', 'canceled')), 
-	CONSTRAINT ingestion_runs_active_stage_known CHECK (active_stage IN ('discovery', 'documents', 'ocr', 'summary')), 
-	CONSTRAINT ingestion_runs_error_class_known CHECK (error_class IN ('transient', 'permanent', 'configuration')), 
-	CONSTRAINT ingestion_runs_tenant_id_pipeline_key_fkey FOREIGN KEY(tenant_id, pipeline, key) REFERENCES schedules (tenant_id, pipeline, key), 
-	CONSTRAINT ingestion_runs_running_has_started CHECK (status <> 'running' OR started_at IS NOT NULL), 
-	CONSTRAINT ingestion_runs_finished_when_final CHECK ((status IN ('pending', 'running')) = (finished_at IS NULL)), 
-	CONSTRAINT ingestion_runs_failed_has_a_code CHECK (status <> 'failed' OR error_code IS NOT NULL), 
-	CONSTRAINT ingestion_runs_job_id_fkey FOREIGN KEY(job_id) REFERENCES ingestion_jobs (id) ON DELETE SET NULL
-);
-
-CREATE INDEX ingestion_runs_key_trigger_started ON ingestion_runs (pipeline, key, trigger, started_at);
-
-CREATE INDEX ingestion_runs_started ON ingestion_runs (started_at);
-
-CREATE INDEX ingestion_runs_job ON ingestion_runs (job_id);
-
-CREATE UNIQUE INDEX ingestion_runs_one_running ON ingestion_runs (tenant_id, pipeline, key) WHERE status = 'running' AND pipeline = 'catalogue';
-
-CREATE INDEX ingestion_runs_key_started ON ingestion_runs (pipeline, key, started_at);
-
-CREATE INDEX ingestion_runs_key_status_started ON ingestion_runs (pipeline, key, status, started_at);
-
-COMMENT ON COLUMN ingestion_runs.id IS 'UUID version 7';
-
-COMMENT ON COLUMN ingestion_runs.source_id IS 'what is read: of a catalogue run the id in sources';
-
-COMMENT ON COLUMN ingestion_runs.job_id IS 'the job that opened it';
-
-COMMENT ON COLUMN ingestion_runs.trigger IS 'SCHEDULED: a slot came due; final, set once
-MANUAL: a person asked; final, set once
-MANUAL_PENDING: asked for while a run was under way, made when it ended; final, set once
-ADMIN_TEST: a trial by an operator; final, set once';
-
-COMMENT ON COLUMN ingestion_runs.status IS 'pending: made before its first job started; -> running, canceled
-running: first job started under its lock; -> completed, failed, canceled
-completed: every step done, skipped and blocked included; final
-failed: cannot go on; final
-canceled: stopped by an operator; final';
-
-COMMENT ON COLUMN ingestion_runs.active_stage IS 'discovery: looking at or fetching the source; -> documents
-documents: downloading or loading; -> ocr, summary
-ocr: reading text; -> summary
-summary: nothing left to do; final';
-
-COMMENT ON COLUMN ingestion_runs.worker_instance IS 'host and process';
-
-COMMENT ON COLUMN ingestion_runs.error_message IS 'the first error';
-
-COMMENT ON COLUMN ingestion_runs.last_error_message IS 'the last error';
-
-COMMENT ON COLUMN ingestion_runs.error_class IS 'transient: the same input may succeed later; -> a retry while attempts last
-permanent: the same input will fail again; final
-configuration: a person must change a setting; final';
 
 CREATE TABLE catalogue_runs (
 	run_id UUID NOT NULL, 
@@ -665,60 +665,6 @@ COMMENT ON COLUMN prices.price_signature_hash IS 'of everything the row says: am
 
 COMMENT ON COLUMN prices.created_at IS 'when it was observed';
 
-CREATE TABLE product_changes (
-	source_id BIGINT NOT NULL, 
-	obs_seq BIGINT NOT NULL, 
-	product_id BIGINT NOT NULL, 
-	run_id UUID, 
-	title TEXT NOT NULL, 
-	url TEXT NOT NULL, 
-	delivered_url TEXT, 
-	image_url TEXT, 
-	impact_item_id TEXT, 
-	sku TEXT, 
-	normalized_url_hash TEXT, 
-	upc TEXT, 
-	brand TEXT, 
-	category TEXT, 
-	description TEXT, 
-	fingerprint BIGINT NOT NULL, 
-	fingerprint_version SMALLINT NOT NULL, 
-	CONSTRAINT product_changes_pkey PRIMARY KEY (source_id, obs_seq, product_id), 
-	CONSTRAINT product_changes_source_id_fkey FOREIGN KEY(source_id) REFERENCES sources (id), 
-	CONSTRAINT product_changes_product_id_fkey FOREIGN KEY(product_id) REFERENCES source_products (id)
-);
-
-COMMENT ON TABLE product_changes IS 'Attribute changes that wait for promotion.';
-
-COMMENT ON COLUMN product_changes.url IS 'canonical: unwrapped, without tracking parameters';
-
-COMMENT ON COLUMN product_changes.delivered_url IS 'the link as the file has it';
-
-COMMENT ON COLUMN product_changes.upc IS 'digits, leading zeros kept';
-
-COMMENT ON COLUMN product_changes.fingerprint IS 'hash of the attributes';
-
-CREATE TABLE shelf_spans (
-	source_id BIGINT NOT NULL, 
-	product_id BIGINT NOT NULL, 
-	from_seq INTEGER NOT NULL, 
-	to_seq INTEGER, 
-	CONSTRAINT shelf_spans_pkey PRIMARY KEY (product_id, from_seq), 
-	CONSTRAINT shelf_spans_order CHECK (to_seq >= from_seq), 
-	CONSTRAINT shelf_spans_source_id_fkey FOREIGN KEY(source_id) REFERENCES sources (id), 
-	CONSTRAINT shelf_spans_product_id_fkey FOREIGN KEY(product_id) REFERENCES source_products (id)
-);
-
-CREATE INDEX shelf_spans_open ON shelf_spans (source_id, product_id) WHERE to_seq IS NULL;
-
-CREATE INDEX shelf_spans_source ON shelf_spans (source_id, to_seq);
-
-CREATE UNIQUE INDEX shelf_spans_one_open ON shelf_spans (product_id) WHERE to_seq IS NULL;
-
-COMMENT ON COLUMN shelf_spans.from_seq IS 'the first promotion of the span';
-
-COMMENT ON COLUMN shelf_spans.to_seq IS 'the last promotion that included the product; null while it is there';
-
 CREATE TABLE ingestion_items (
 	id BIGINT GENERATED ALWAYS AS IDENTITY, 
 	run_id UUID NOT NULL, 
@@ -777,6 +723,60 @@ COMMENT ON COLUMN ingestion_items.error_message IS 'the first error';
 
 COMMENT ON COLUMN ingestion_items.last_error_message IS 'the last error';
 
+CREATE TABLE product_changes (
+	source_id BIGINT NOT NULL, 
+	obs_seq BIGINT NOT NULL, 
+	product_id BIGINT NOT NULL, 
+	run_id UUID, 
+	title TEXT NOT NULL, 
+	url TEXT NOT NULL, 
+	delivered_url TEXT, 
+	image_url TEXT, 
+	impact_item_id TEXT, 
+	sku TEXT, 
+	normalized_url_hash TEXT, 
+	upc TEXT, 
+	brand TEXT, 
+	category TEXT, 
+	description TEXT, 
+	fingerprint BIGINT NOT NULL, 
+	fingerprint_version SMALLINT NOT NULL, 
+	CONSTRAINT product_changes_pkey PRIMARY KEY (source_id, obs_seq, product_id), 
+	CONSTRAINT product_changes_source_id_fkey FOREIGN KEY(source_id) REFERENCES sources (id), 
+	CONSTRAINT product_changes_product_id_fkey FOREIGN KEY(product_id) REFERENCES source_products (id)
+);
+
+COMMENT ON TABLE product_changes IS 'Attribute changes that wait for promotion.';
+
+COMMENT ON COLUMN product_changes.url IS 'canonical: unwrapped, without tracking parameters';
+
+COMMENT ON COLUMN product_changes.delivered_url IS 'the link as the file has it';
+
+COMMENT ON COLUMN product_changes.upc IS 'digits, leading zeros kept';
+
+COMMENT ON COLUMN product_changes.fingerprint IS 'hash of the attributes';
+
+CREATE TABLE shelf_spans (
+	source_id BIGINT NOT NULL, 
+	product_id BIGINT NOT NULL, 
+	from_seq INTEGER NOT NULL, 
+	to_seq INTEGER, 
+	CONSTRAINT shelf_spans_pkey PRIMARY KEY (product_id, from_seq), 
+	CONSTRAINT shelf_spans_order CHECK (to_seq >= from_seq), 
+	CONSTRAINT shelf_spans_source_id_fkey FOREIGN KEY(source_id) REFERENCES sources (id), 
+	CONSTRAINT shelf_spans_product_id_fkey FOREIGN KEY(product_id) REFERENCES source_products (id)
+);
+
+CREATE INDEX shelf_spans_source ON shelf_spans (source_id, to_seq);
+
+CREATE INDEX shelf_spans_open ON shelf_spans (source_id, product_id) WHERE to_seq IS NULL;
+
+CREATE UNIQUE INDEX shelf_spans_one_open ON shelf_spans (product_id) WHERE to_seq IS NULL;
+
+COMMENT ON COLUMN shelf_spans.from_seq IS 'the first promotion of the span';
+
+COMMENT ON COLUMN shelf_spans.to_seq IS 'the last promotion that included the product; null while it is there';
+
 ALTER TABLE ingestion_jobs ADD CONSTRAINT ingestion_jobs_run_id_fkey FOREIGN KEY(run_id) REFERENCES ingestion_runs (id) ON DELETE SET NULL;
 
 -- Say no to any change of an append-only table, to its owner too.
@@ -833,9 +833,9 @@ SELECT f.id, f.source_id, f.network, s.status,
        f.last_remote_mtime, f.last_remote_size, f.last_content_hash,
        f.max_file_size_bytes, f.max_row_count,
        s.lock_id AS feed_lock_id,
-       -- An open request: later than the start of the last run, unless that run failed after it.
+       -- An open request: later than the start of the last run, and than its end unless that run succeeded.
        coalesce(s.manual_requested_at > last.started_at, s.manual_requested_at IS NOT NULL)
-           AND (last.status IS DISTINCT FROM 'failed' OR s.manual_requested_at > last.finished_at)
+           AND (coalesce(last.status IN ('running', 'completed'), true) OR s.manual_requested_at > last.finished_at)
            AS manual_run_pending,
        f.created_at, f.updated_at, f.created_by,
        s.tenant_id, s.key AS feed_key, f.schedule_id,
@@ -876,7 +876,8 @@ SELECT r.id, c.feed_id, c.source_id, r.trigger,
        r.tenant_id, r.key AS feed_key, r.job_id, r.correlation_id, r.worker_instance,
        c.obs_seq, c.observed_at, c.config_version
   FROM catalogue_runs c
-  JOIN ingestion_runs r ON r.id = c.run_id;
+  JOIN ingestion_runs r ON r.id = c.run_id
+ WHERE r.status <> 'pending';
 
 -- Seed 001's view of the ledger: one row per claimed slot that was started.
 CREATE VIEW job_runs AS
@@ -895,13 +896,13 @@ SELECT p.id, p.id AS source_product_id,
        p.source_id
   FROM source_products p
   LEFT JOIN LATERAL (
-       SELECT span.to_seq
+       SELECT span.from_seq, span.to_seq
          FROM shelf_spans span
         WHERE span.product_id = p.id
         ORDER BY span.from_seq DESC
         LIMIT 1) last ON true
   LEFT JOIN (SELECT source_id, max(seq) AS seq FROM promotions GROUP BY source_id) newest
-         ON newest.source_id = p.source_id AND last IS NOT NULL
+         ON newest.source_id = p.source_id AND last.from_seq IS NOT NULL
   LEFT JOIN promotions k ON k.source_id = p.source_id AND k.seq = coalesce(last.to_seq, newest.seq)
   LEFT JOIN (
        SELECT source_id, product_id, max(seen_at) AS seen_at
@@ -910,7 +911,7 @@ SELECT p.id, p.id AS source_product_id,
          ON waiting.source_id = p.source_id AND waiting.product_id = p.id;
 
 -- The seed's staging table, derived: which run saw which product. Promoted runs from their spans, others from their
--- sightings until a later set folds them; only runs that still exist.
+-- sightings until a later set folds them, those of the final attempt; only runs that still exist.
 CREATE VIEW source_product_seen AS
 SELECT seen.run_id::text || ':' || seen.source_product_id AS id,
        seen.run_id, seen.source_product_id, seen.created_at, seen.source_id
@@ -921,7 +922,9 @@ SELECT seen.run_id::text || ':' || seen.source_product_id AS id,
                                AND (span.to_seq IS NULL OR span.to_seq >= k.seq)
          UNION
         SELECT s.run_id, product_id, s.seen_at, s.source_id
-          FROM sightings s, unnest(s.product_ids) AS product_id) seen
+          FROM sightings s
+          JOIN catalogue_runs final ON final.run_id = s.run_id AND coalesce(final.obs_seq, s.obs_seq) = s.obs_seq
+         CROSS JOIN unnest(s.product_ids) AS product_id) seen
   JOIN ingestion_runs r ON r.id = seen.run_id;
 
 -- What a shopper may see at a moment, as products and the promotion that each is shown by.
@@ -958,7 +961,7 @@ SELECT span.product_id, k.source_id, k.seq, k.promoted_at, k.observed_at, k.cuto
               JOIN LATERAL (
                    SELECT log.is_display_primary, log.is_removed
                      FROM setting_log log
-                    WHERE log.source_id = other.id AND log.at <= clock.at
+                    WHERE log.source_id = other.id AND log.at <= coalesce(p_at, greatest(now(), other.last_stamp_at))
                     ORDER BY log.n DESC
                     LIMIT 1) theirs ON theirs.is_display_primary AND NOT theirs.is_removed
              WHERE other.retailer_id = src.retailer_id)

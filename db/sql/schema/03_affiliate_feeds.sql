@@ -9,9 +9,9 @@ SELECT f.id, f.source_id, f.network, s.status,
        f.last_remote_mtime, f.last_remote_size, f.last_content_hash,
        f.max_file_size_bytes, f.max_row_count,
        s.lock_id AS feed_lock_id,
-       -- An open request: later than the start of the last run, unless that run failed after it.
+       -- An open request: later than the start of the last run, and than its end unless that run succeeded.
        coalesce(s.manual_requested_at > last.started_at, s.manual_requested_at IS NOT NULL)
-           AND (last.status IS DISTINCT FROM 'failed' OR s.manual_requested_at > last.finished_at)
+           AND (coalesce(last.status IN ('running', 'completed'), true) OR s.manual_requested_at > last.finished_at)
            AS manual_run_pending,
        f.created_at, f.updated_at, f.created_by,
        s.tenant_id, s.key AS feed_key, f.schedule_id,

@@ -20,4 +20,5 @@ SELECT r.id, c.feed_id, c.source_id, r.trigger,
        r.tenant_id, r.key AS feed_key, r.job_id, r.correlation_id, r.worker_instance,
        c.obs_seq, c.observed_at, c.config_version
   FROM catalogue_runs c
-  JOIN ingestion_runs r ON r.id = c.run_id;
+  JOIN ingestion_runs r ON r.id = c.run_id
+ WHERE r.status <> 'pending';

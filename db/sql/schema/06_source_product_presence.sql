@@ -7,13 +7,13 @@ SELECT p.id, p.id AS source_product_id,
        p.source_id
   FROM source_products p
   LEFT JOIN LATERAL (
-       SELECT span.to_seq
+       SELECT span.from_seq, span.to_seq
          FROM shelf_spans span
         WHERE span.product_id = p.id
         ORDER BY span.from_seq DESC
         LIMIT 1) last ON true
   LEFT JOIN (SELECT source_id, max(seq) AS seq FROM promotions GROUP BY source_id) newest
-         ON newest.source_id = p.source_id AND last IS NOT NULL
+         ON newest.source_id = p.source_id AND last.from_seq IS NOT NULL
   LEFT JOIN promotions k ON k.source_id = p.source_id AND k.seq = coalesce(last.to_seq, newest.seq)
   LEFT JOIN (
        SELECT source_id, product_id, max(seen_at) AS seen_at

@@ -32,7 +32,7 @@ SELECT span.product_id, k.source_id, k.seq, k.promoted_at, k.observed_at, k.cuto
               JOIN LATERAL (
                    SELECT log.is_display_primary, log.is_removed
                      FROM setting_log log
-                    WHERE log.source_id = other.id AND log.at <= clock.at
+                    WHERE log.source_id = other.id AND log.at <= coalesce(p_at, greatest(now(), other.last_stamp_at))
                     ORDER BY log.n DESC
                     LIMIT 1) theirs ON theirs.is_display_primary AND NOT theirs.is_removed
              WHERE other.retailer_id = src.retailer_id)
