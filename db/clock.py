@@ -50,10 +50,10 @@ def parse_moment(text: str) -> datetime:
     """An ISO 8601 time as UTC; one without an offset is taken as UTC."""
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
         message = f"{text!r} is not a time"
         raise BadRequestError(message, code="BAD_TIME", hint="write it as 2026-11-18T06:30:00Z") from None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def iso(moment: datetime) -> str:

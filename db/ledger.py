@@ -15,6 +15,10 @@ from db.errors import BadRequestError
 from db.sql import load_sql
 
 
+def select_tenant(conn: Connection, tenant_id: str) -> Row | None:
+    return conn.execute(load_sql("ledger/select_tenant"), {"tenant_id": tenant_id}).fetchone()
+
+
 @dataclass(frozen=True)
 class NewSchedule:
     tenant_id: str

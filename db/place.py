@@ -128,6 +128,7 @@ def _prepare_shared(home: Path) -> None:
         # The server's account passes through by its group; it can change nothing here but its own two folders.
         os.chown(folder, 0, account.server().gid)
         folder.chmod(0o710)
+        (folder / "home").write_bytes(os.fsencode(home) + b"\n")  # for a person who wonders whose it is
 
 
 def _note(note: Path, folder: Path) -> None:

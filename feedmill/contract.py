@@ -1,8 +1,10 @@
 """The contract of the command line: one document under `--json`, one clear line for an error, the exit codes."""
 
 import json
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -50,10 +52,15 @@ def run(command: click.Command, arguments: Sequence[str]) -> int:
     """Run the command line and keep the contract; the exit code."""
     as_json, debug = "--json" in arguments, "--debug" in arguments
     try:
+        _refuse_other_encodings(arguments)
         answer = command.main(args=list(arguments), prog_name="feedmill", standalone_mode=False)
+        return _print(answer, as_json=as_json) if isinstance(answer, Reply) else int(answer or 0)
     except click.exceptions.NoArgsIsHelpError as asked:
         sys.stderr.write(asked.format_message() + "\n")
         return USAGE
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has seen enough
+        return 0
     except (FeedmillError, click.ClickException, click.Abort, KeyboardInterrupt, OSError) as error:
         if debug:
             Console(stderr=True).print_exception()
@@ -62,37 +69,55 @@ def run(command: click.Command, arguments: Sequence[str]) -> int:
         if debug:
             raise
         return _tell(_unexpected(error), as_json=as_json)
-    return _print(answer, as_json=as_json) if isinstance(answer, Reply) else int(answer or 0)
+
+
+def _refuse_other_encodings(arguments: Sequence[str]) -> None:
+    """Bytes that are not UTF-8 arrive as lone surrogates, which no database or file of ours takes."""
+    for argument in arguments:
+        if any(0xD800 <= ord(char) <= 0xDFFF for char in argument):
+            message = f"the argument {argument!r} is not UTF-8"
+            raise BadRequestError(message, code="BAD_VALUE")
 
 
 def _print(reply: Reply, *, as_json: bool) -> int:
     if as_json:
-        sys.stdout.write(json.dumps(reply.document, indent=2, ensure_ascii=False, default=_plain) + "\n")
+        _write_document(reply.document)
     elif reply.view:
-        out().print(reply.view)
+        out().print(reply.view, soft_wrap=isinstance(reply.view, str))
+    sys.stdout.flush()
     if reply.error is not None:
         _tell_people(reply.error)
-    sys.stdout.flush()
     return reply.exit_code
 
 
+def _write_document(document: Any) -> None:
+    text = json.dumps(document, indent=2, ensure_ascii=False, default=_plain) + "\n"
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(document, indent=2, ensure_ascii=True, default=_plain) + "\n"
+    sys.stdout.write(text)
+
+
 def out() -> Console:
-    """Standard output for people."""
-    console = Console(highlight=False, soft_wrap=False)
-    return console if console.is_terminal else Console(highlight=False, width=PIPE_WIDTH)
+    """Standard output for people. What it is given may come from a feed, so brackets and colons mean themselves."""
+    plain = {"highlight": False, "markup": False, "emoji": False}
+    console = Console(**plain)  # type: ignore[arg-type]
+    return console if console.is_terminal else Console(width=PIPE_WIDTH, **plain)  # type: ignore[arg-type]
 
 
 def _tell(error: FeedmillError, *, as_json: bool) -> int:
     if as_json:
-        document = {"error": {"code": error.code, "message": error.message, "hint": error.hint or None}}
-        sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        with suppress(OSError):  # if nobody can be told there, standard error still can
+            _write_document({"error": {"code": error.code, "message": error.message, "hint": error.hint or None}})
+            sys.stdout.flush()
     _tell_people(error)
     return exit_code(error)
 
 
 def _tell_people(error: FeedmillError) -> None:
-    hint = f" ({error.hint})" if error.hint else ""
-    sys.stderr.write(f"feedmill: {' '.join(error.message.split())}{hint}\n")
+    said = f"{error.message} ({error.hint})" if error.hint else error.message
+    sys.stderr.write(f"feedmill: {' '.join(said.split())}\n")
 
 
 def exit_code(error: FeedmillError) -> int:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from rich.console import Console, RenderableType
 from rich.panel import Panel
+from rich.text import Text
 
 from db import embedded, engine
 from db.clock import Clock, system_now
@@ -108,7 +109,7 @@ def _two_days(demo: Demo) -> list[Document]:
 
 
 def _day(demo: Demo, title: str, before: Catalogue, after: Catalogue, *, at: datetime) -> Document:
-    demo.console.rule(f"[bold]{title}", align="left")
+    demo.console.rule(Text(title, style="bold"), align="left")
     if after is not before:
         write_csv(after, demo.files / _FILE)
     demo.console.print(_news(compare(before, after)) if before.products else f"{len(after.products):,} products")
@@ -119,7 +120,7 @@ def _day(demo: Demo, title: str, before: Catalogue, after: Catalogue, *, at: dat
     demo.console.print(views.run_card(document))
     offers = reading.offers(KEY)
     sold_out = sum(not offer["in_stock"] for offer in offers)
-    demo.console.print(f"[bold]on the shelf[/]    {len(offers):,} offers, {sold_out:,} of them sold out\n")
+    demo.console.print(views.card({"on the shelf  ": f"{len(offers):,} offers, {sold_out:,} of them sold out"}), "")
     return document
 
 
@@ -144,7 +145,7 @@ def _show_histories(demo: Demo, catalogue: Catalogue) -> None:
 
 
 def _what_next(console: Console, kept: Path | None) -> None:
-    lines: list[RenderableType] = ["[bold]Try next[/]"]
+    lines: list[RenderableType] = [Text("Try next", style="bold")]
     if kept:
         lines.append(f"  export FEEDMILL_HOME={kept} FEEDMILL_TEST_CLOCK=1     this demo's database; then")
         lines.append(f"  feedmill offers {KEY} --limit 10")

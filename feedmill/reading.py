@@ -11,7 +11,7 @@ from db.engine import Connection, Row
 from db.enums import IdentityType
 from db.errors import BadRequestError
 from feedmill import documents
-from tasks.catalogue.registry import find_feed
+from tasks.catalogue.registry import find_feed, find_tenant
 
 Document = dict[str, Any]
 
@@ -21,6 +21,7 @@ _PREFIXES = {"item": IdentityType.IMPACT_ITEM_ID, "sku": IdentityType.SKU, "url"
 def feeds(*, tenant: str = "default", with_removed: bool = False) -> list[Document]:
     """The feeds on file."""
     with engine.connect() as conn:
+        find_tenant(conn, tenant)
         return [documents.feed(row) for row in feed_rows.select_feeds(conn, tenant, with_removed=with_removed)]
 
 

@@ -27,7 +27,7 @@ _SETTINGS = (
     click.option("--expiry-hours", type=int, help="How long an offer lives after it was last seen, 1 to 168  [48]"),
     click.option("--heartbeat-hours", type=int, help="Write an unchanged price again after this, 0: never  [24]"),
     click.option("--unchanged", metavar="age|refresh", help="What an unchanged file does to its offers  [age]"),
-    click.option("--gate", multiple=True, metavar="NAME=SHARE|off", help="A gate's threshold here; repeatable"),
+    click.option("--gate", multiple=True, metavar="NAME=SHARE|off|default", help="A gate's threshold here; repeatable"),
     click.option("--host-key", metavar="SHA256:...", help="Fingerprint of the server's key, pinned"),
     click.option("--max-rows", type=int, help="Refuse a file with more rows  [500000]"),
     click.option("--max-bytes", type=int, help="Refuse a larger file  [500000000]; inflated, twenty times that"),

@@ -70,21 +70,25 @@ def valid_fingerprint(text: str) -> str:
 
 
 def valid_template(text: str) -> str:
-    if urlsplit(text).scheme not in {"http", "https"}:
-        message = "--tracking-template must start with http:// or https://"
+    try:
+        is_web = urlsplit(text).scheme in {"http", "https"} and bool(urlsplit(text).netloc)
+    except ValueError:
+        is_web = False
+    if not is_web or not text.isprintable():
+        message = "--tracking-template must be an address that starts with http:// or https://"
         raise refuse(message)
     return text
 
 
 def valid_gates(words: list[str]) -> dict[str, Any]:
-    """`NAME=VALUE` or `NAME=off` for each gate named; the value is a share or a count as the gate's page says."""
+    """`NAME=SHARE`, `NAME=off`, or `NAME=default` to take back either, for each gate named."""
     gates: dict[str, Any] = {}
     for word in words:
         name, _, value = word.partition("=")
         if name not in GATES:
             message = f"there is no gate {name!r}"
             raise refuse(message, f"the gates are {', '.join(GATES)}")
-        gates[name] = False if value == "off" else _threshold(name, value)
+        gates[name] = {"off": False, "default": None}[value] if value in {"off", "default"} else _threshold(name, value)
     return gates
 
 
@@ -116,39 +120,55 @@ class Address:
 
 def parse_address(url: str) -> Address:
     """`sftp://user@host:2222/path`, `ftp://…` or `file:///path`; a password in it is refused."""
+    _refuse_password(url)
+    _refuse_unprintable(url)
     try:
         parts = urlsplit(url)
         port = parts.port
+        path, user = unquote(parts.path, errors="strict"), unquote(parts.username or "", errors="strict")
     except ValueError as error:
         message = f"the address cannot be read: {error}"
-        raise refuse(message, "it looks like sftp://user@host:22/feeds/catalog.csv.gz") from None
+        raise refuse(message, _LOOKS_LIKE) from None
     transport = {"sftp": Transport.SFTP, "ftp": Transport.FTP, "file": Transport.FILE}.get(parts.scheme)
     if transport is None:
         message = f"feeds come by sftp, ftp or file, not {parts.scheme!r}"
-        raise refuse(message, "it looks like sftp://user@host:22/feeds/catalog.csv.gz")
-    if parts.password is not None:
-        message = "the address holds a password, which would stay in shell histories and process lists"
-        raise refuse(message, "leave it out and give it with --password-stdin")
-    if parts.query or parts.fragment:
+        raise refuse(message, _LOOKS_LIKE)
+    if "?" in url or "#" in url:
         message = "an address has no ? or # part"
         raise refuse(message, "write %3F or %23 if the file name holds one")
-    return (
-        _file_address(url, unquote(parts.path), host=parts.hostname)
-        if transport is Transport.FILE
-        else (_remote_address(transport, host=parts.hostname, port=port, path=unquote(parts.path), user=parts.username))
-    )
+    _refuse_unprintable(path, user)
+    if transport is Transport.FILE:
+        return _file_address(url, path, authority=parts.netloc)
+    return _remote_address(transport, host=parts.hostname, port=port, path=path, user=user)
 
 
-def _file_address(url: str, path: str, *, host: str | None) -> Address:
-    if host or not path.startswith("/") or path.endswith("/"):
+_LOOKS_LIKE = "it looks like sftp://user@host:22/feeds/catalog.csv.gz"
+_WITH_PASSWORD = re.compile(r"^[^:/?#]*://[^/@]*:.*@")
+
+
+def _refuse_password(url: str) -> None:
+    """Before anything is taken apart: a message about a part could repeat the password."""
+    if _WITH_PASSWORD.match(url):
+        message = "the address holds a password, which would stay in shell histories and process lists"
+        raise refuse(message, "leave it out and give it with --password-stdin")
+
+
+def _refuse_unprintable(*texts: str) -> None:
+    for text in texts:
+        has_control = any(ord(char) < 32 or ord(char) == 127 or 0xD800 <= ord(char) <= 0xDFFF for char in text)
+        if has_control or len(text) > 1000:
+            message = "the address holds control characters, or is over 1,000 characters long"
+            raise refuse(message, _LOOKS_LIKE)
+
+
+def _file_address(url: str, path: str, *, authority: str) -> Address:
+    if authority or not path.startswith("/") or path.endswith("/"):
         message = f"{url!r} does not name a file on this machine"
         raise refuse(message, "it looks like file:///path/to/catalog.csv")
-    return Address(Transport.FILE, None, None, _valid_path(path), None)
+    return Address(Transport.FILE, None, None, path, None)
 
 
-def _remote_address(
-    transport: Transport, *, host: str | None, port: int | None, path: str, user: str | None
-) -> Address:
+def _remote_address(transport: Transport, *, host: str | None, port: int | None, path: str, user: str) -> Address:
     if not host:
         message = "the address has no host"
         raise refuse(message, f"it looks like {transport.lower()}://user@host/feeds/catalog.csv.gz")
@@ -161,14 +181,7 @@ def _remote_address(
     if not user:
         message = "the address has no user name"
         raise refuse(message, f"it looks like {transport.lower()}://user@host/feeds/catalog.csv.gz")
-    return Address(transport, host, port or _DEFAULT_PORT[transport], _valid_path(path), unquote(user))
-
-
-def _valid_path(path: str) -> str:
-    if any(ord(char) < 32 or ord(char) == 127 for char in path) or len(path) > 1000:
-        message = "the path holds control characters or is over 1,000 characters long"
-        raise refuse(message)
-    return path
+    return Address(transport, host, port or _DEFAULT_PORT[transport], path, user)
 
 
 def shown_address(feed: Mapping[str, Any]) -> str:

@@ -20,12 +20,10 @@ ATTRIBUTES = (
     "description",
 )  # fmt: skip - a list of names, whose order is part of the hash
 
-_ABSENT, _NEXT = "\x00", "\x1f"  # no cell holds either after reading
-
 
 def fingerprint(attributes: tuple[str | None, ...]) -> int:
     """Of the attributes in their order."""
-    text = _NEXT.join(_ABSENT if value is None else value for value in attributes)
+    text = json.dumps(attributes, ensure_ascii=False, separators=(",", ":"))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big", signed=True)
 
 

@@ -16,9 +16,11 @@ _REDIRECT_HOSTS = ("pxf.io", "sjv.io", "evyy.net", "7eer.net", "ojrq.net")
 def canonical_url(url: str) -> str:
     """The product's own address: unwrapped from a network's redirect, without tracking parameters."""
     parts = urlsplit(_unwrapped(url))
-    kept = sorted((name, value) for name, value in parse_qsl(parts.query, keep_blank_values=True) if not _tracks(name))
+    # surrogateescape: values that are not UTF-8 stay what they are, or two products would become one.
+    values = parse_qsl(parts.query, keep_blank_values=True, errors="surrogateescape")
+    query = urlencode(sorted(pair for pair in values if not _tracks(pair[0])), errors="surrogateescape")
     path = parts.path.rstrip("/")
-    return urlunsplit((parts.scheme.lower(), parts.netloc.lower(), path, urlencode(kept), ""))
+    return urlunsplit((parts.scheme.lower(), parts.netloc.lower(), path, query, ""))
 
 
 def _unwrapped(url: str) -> str:

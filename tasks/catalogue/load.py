@@ -58,7 +58,7 @@ def read_file(path: Path, *, max_rows: int) -> Loaded:
     """Everything that a file says; refuses one that is empty, unreadable, too long, or without a usable row."""
     dialect = parse.detect(path)
     rows = parse.read_rows(path, dialect, max_rows=max_rows)
-    used = mapping.columns_used(name for name in rows.columns if name != "row_number")
+    used = mapping.columns_used(name for name in rows.columns if name != parse.ROW)
     valued = validate.with_values(mapping.with_fields(rows, used))
     rejected = valued.filter(pl.col("rejection").is_not_null())
     if rejected.height == valued.height:
@@ -82,13 +82,14 @@ def read_file(path: Path, *, max_rows: int) -> Loaded:
 def _samples(rows: pl.DataFrame, marked: pl.DataFrame) -> list[dict[str, Any]]:
     """Of each code the first rows as they stood in the file."""
     chosen = marked.select("row_number", "rejection").group_by("rejection", maintain_order=True).head(SAMPLES_PER_CODE)
-    cells = [pl.col(name).fill_null("") for name in rows.columns if name != "row_number"]
-    raw = pl.concat_str(cells, separator="\t").str.slice(0, RAW_CHARACTERS).alias("raw_row")
-    sampled = chosen.join(rows.select("row_number", raw), on="row_number", how="left").sort("row_number")
-    return [
-        {"code": code, "message": _MESSAGES[code], "row_number": number, "raw_row": text.replace("\x00", "")}
-        for code, number, text in sampled.select("rejection", "row_number", "raw_row").iter_rows()
-    ]
+    codes = dict(chosen.select("row_number", "rejection").sort("row_number").iter_rows())
+    sampled = rows.filter(rows[parse.ROW].is_in(list(codes)))
+    return [_sample(codes[number], number, cells) for number, *cells in sampled.iter_rows()]
+
+
+def _sample(code: str, number: int, cells: list[str | None]) -> dict[str, Any]:
+    text = "\t".join(cell or "" for cell in cells).replace("\x00", "")
+    return {"code": code, "message": _MESSAGES[code], "row_number": number, "raw_row": text[:RAW_CHARACTERS]}
 
 
 def changes(loaded: Loaded, state: pl.DataFrame, *, now: datetime, heartbeat_hours: int) -> pl.DataFrame:

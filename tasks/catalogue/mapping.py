@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
+from tasks.catalogue.parse import ROW
 from tasks.errors import IngestError
 
 # Of each field the names that files use for it, the best first.
@@ -65,4 +66,4 @@ def with_fields(rows: pl.DataFrame, used: dict[str, str]) -> pl.DataFrame:
         for field in COLUMNS
     ]
     blank_is_null = [pl.when(pl.col(field) != "").then(pl.col(field)).alias(field) for field in COLUMNS]
-    return rows.select("row_number", *fields).with_columns(blank_is_null)
+    return rows.select(pl.col(ROW).alias("row_number"), *fields).with_columns(blank_is_null)

@@ -13,6 +13,7 @@ from tasks.errors import IngestError
 
 DELIMITERS = (",", "\t", ";", "|")
 GZIP_MAGIC = b"\x1f\x8b"
+ROW = "\x00row"  # the column of row numbers: a name that no header can hold
 FIRST_DATA_ROW = 2  # as a spreadsheet numbers it: the header is row 1
 _PROBE_BYTES = 65_536
 
@@ -93,14 +94,14 @@ def _text(head: bytes) -> str:
 
 
 def read_rows(path: Path, dialect: Dialect, *, max_rows: int) -> pl.DataFrame:
-    """Every record as texts under its own header, with its `row_number`; refuses a ragged or an over-long file."""
+    """Every record as texts under its own header, its number under `ROW`; refuses a ragged or an over-long file."""
     try:
         rows = pl.read_csv(
             path,
             separator=dialect.delimiter,
             quote_char=dialect.quote,
             infer_schema=False,
-            row_index_name="row_number",
+            row_index_name=ROW,
             row_index_offset=FIRST_DATA_ROW,
         )
     except pl.exceptions.NoDataError:

@@ -70,6 +70,15 @@ def find_feed(conn: Connection, key: str) -> Row:
     return feed
 
 
+def find_tenant(conn: Connection, tenant_id: str) -> Row:
+    """The tenant of this name; refuses one that does not exist."""
+    tenant = ledger.select_tenant(conn, tenant_id)
+    if tenant is None:
+        message = f"there is no tenant {tenant_id!r}"
+        raise BadRequestError(message, code="UNKNOWN_TENANT")
+    return tenant
+
+
 def add_feed(conn: Connection, new: NewFeed, actor: Actor) -> Row:
     """The feed as stored. Draft unless it is to be enabled; shown to nobody unless it is to be primary."""
     now = actor.clock.now()
@@ -154,11 +163,16 @@ def change_feed(conn: Connection, key: str, changes: Mapping[str, Any], actor: A
     with transaction(conn):
         before = hold_feed(conn, key)
         old = settings_of(before)
-        new = replace(old, **changes)
+        new = replace(old, **{**changes, "gates": merged_gates(old.gates, changes.get("gates", {}))})
         changed = [name for name in changes if getattr(old, name) != getattr(new, name)]
         if changed:
             _write_changes(conn, before, new=new, changed=changed, actor=actor)
         return find_feed(conn, key), changed
+
+
+def merged_gates(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """The gates after a change: what is not named stays, None means the default again."""
+    return {name: value for name, value in {**old, **new}.items() if value is not None}
 
 
 def _write_changes(conn: Connection, before: Row, *, new: FeedSettings, changed: list[str], actor: Actor) -> None:

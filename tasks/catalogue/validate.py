@@ -21,8 +21,8 @@ _OUT_OF_STOCK = (
 )  # fmt: skip - a list of words; any other means in stock
 
 _SIGN = r"^(?:[A-Za-z]{3}|[$€£¥])\s*|\s*(?:[A-Za-z]{3}|[$€£¥])$"
-_GROUPED = r"^\d{1,3}(?:,\d{3})+(?:\.\d{1,4})?$"
-_PLAIN = r"^\d{1,10}(?:\.\d{1,4})?$"
+_GROUPED = r"^[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]{1,4})?$"  # not \d, which knows the digits of every script
+_PLAIN = r"^[0-9]{1,10}(?:\.[0-9]{1,4})?$"
 
 
 def money(text: pl.Expr) -> pl.Expr:
@@ -45,7 +45,7 @@ def with_values(rows: pl.DataFrame) -> pl.DataFrame:
         original_price=money(pl.coalesce("original_price", pl.when(on_sale).then(list_))),
         currency=pl.col("currency").str.to_uppercase().fill_null(DEFAULT_CURRENCY),
         in_stock=~stock.is_in(_OUT_OF_STOCK).fill_null(value=False),
-        upc=pl.col("upc").str.replace_all(r"\D", "").replace("", None),
+        upc=pl.col("upc").str.replace_all(r"[^0-9]", "").replace("", None),
     )
     return valued.with_columns(rejection=_rejection())
 

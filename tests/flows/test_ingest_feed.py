@@ -383,9 +383,6 @@ def test_transient_failure_of_the_database_is_tried_again_within_the_run(mill, t
     """The figures are the run's, not an attempt's: what the first attempt wrote counts once."""
     control = mill.another("control")
     mill.deliver(*[row(number) for number in range(1, 6)])
-    break_on(mill.conn, "sightings", when="NEW.batch_no = 2", sqlstate="40001")
-    mend(mill.conn, "sightings")
-    mill.conn.execute("DROP SEQUENCE refusals; DROP FUNCTION refuse()")
     break_on(mill.conn, "sightings", when="NEW.batch_no = 2", sqlstate="40001", times=1)
     hearing = Hearing()
     with progress.heard_by(hearing):
@@ -453,8 +450,8 @@ def abandoned(mill, *, attempt):
     job = builders.insert(mill.conn, "ingestion_jobs", status="running", attempt=attempt, **life)
     run = builders.run(mill.conn, mill.feed(), status="running", job_id=job["id"], started_at=START, trigger="MANUAL")
     ids = {"source_id": mill.feed()["source_id"], "run_id": run["id"]}
-    mill.conn.execute("UPDATE sources SET obs_seq = 1")
-    builders.insert(mill.conn, "sightings", obs_seq=1, product_ids=[], **ids)
+    [obs_seq] = mill.one("UPDATE sources SET obs_seq = obs_seq + 1 RETURNING obs_seq").values()
+    builders.insert(mill.conn, "sightings", obs_seq=obs_seq, product_ids=[], **ids)
     return run["id"], job["id"]
 
 
@@ -481,6 +478,14 @@ def test_record_of_a_dead_process_tells_that_it_was_partial(mill):
     mill.deliver(*three())
     mill.run(at=after(1))
     assert run_of(mill, run_id)["is_partial"] is True
+
+
+def test_run_after_a_dead_process_reads_the_file_whatever_its_date(mill):
+    """As after any failed run."""
+    mill.deliver(*three())
+    mill.run(at=after(1))
+    abandoned(mill, attempt=1)
+    assert mill.run(at=after(2))["skipped_reason"] is None
 
 
 def test_job_that_died_three_times_fails_and_a_new_one_is_made(mill):

@@ -278,6 +278,14 @@ def test_ensure_works_at_any_path(ordinary, path):
     assert ordinary.run("read", home=home) == "kept"
 
 
+def test_ensure_works_where_an_ordinary_home_was_moved_to(ordinary):
+    home, moved = ordinary.folder / "short", ordinary.folder / "moved" / LONG
+    ordinary.run("write_and_stop", home=home)
+    moved.parent.mkdir(parents=True)
+    home.rename(moved)
+    assert ordinary.run("read", home=moved) == "kept"
+
+
 @needs_root
 def test_ensure_works_at_any_path_of_root(me):
     home = me.folder / "a home with spaces" / SIGNS / LONG
@@ -385,6 +393,18 @@ def test_asking_for_the_address_renews_the_time(me):
     assert len(set(starts)) == 1
 
 
+def test_starting_and_stopping_wait_their_turn(me):
+    home = me.folder / "home"
+    me.run("ensure", home=home, FEEDMILL_IDLE_SECONDS="1")
+    server = me.server(home)
+    with filelock.holding(me.state(home) / "start.lock"):
+        asker = me.start("ensure", home=home)
+        assert "waiting for the embedded database" in asker.stderr.readline()
+        assert asker.poll() is None
+        assert not is_dead(server), "the keeper stopped it out of turn"
+    assert finished(asker).startswith("postgresql://")
+
+
 def test_a_killed_keeper_is_replaced(me):
     home = me.folder / "home"
     me.run("ensure", home=home)
@@ -451,6 +471,7 @@ def test_root_is_served_without_opening_any_folder(me):
     assert [modes(folder) for folder in folders] == before
     state = me.state(home)
     assert (home / "postgres" / "where").read_text() == f"{state}\n"
+    assert (state / "home").read_text() == f"{home}\n"
     ours = [modes(folder)[0] for folder in (SHARED, state, state / "data", state / "socket")]
     assert ours == [0o711, 0o710, 0o700, 0o700]
 

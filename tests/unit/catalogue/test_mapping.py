@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 from tasks.catalogue.mapping import COLUMNS, ColumnsMissingError, columns_used, with_fields
+from tasks.catalogue.parse import ROW
 
 NEEDED = {"title": "Name", "url": "Url", "list_price": "Price"}
 
@@ -104,7 +105,7 @@ def test_columns_used_names_a_wide_header_in_short():
 
 
 def test_with_fields_trims_and_makes_blanks_null():
-    rows = pl.DataFrame({"row_number": [2, 3], "Name": ["  Tent\t", "   "], "Url": ["u", None], "Price": ["", "1"]})
+    rows = pl.DataFrame({ROW: [2, 3], "Name": ["  Tent\t", "   "], "Url": ["u", None], "Price": ["", "1"]})
     fields = with_fields(rows, columns_used(["Name", "Url", "Price"]))
     assert fields.columns == ["row_number", *COLUMNS]
     assert fields.select("row_number", "title", "url", "list_price", "brand").rows() == [
@@ -114,6 +115,6 @@ def test_with_fields_trims_and_makes_blanks_null():
 
 
 def test_with_fields_drops_what_postgres_cannot_store():
-    rows = pl.DataFrame({"row_number": [2], "Name": ["Te\x00nt"], "Url": ["\x00"], "Price": ["1"]})
+    rows = pl.DataFrame({ROW: [2], "Name": ["Te\x00nt"], "Url": ["\x00"], "Price": ["1"]})
     fields = with_fields(rows, columns_used(["Name", "Url", "Price"]))
     assert fields.select("title", "url").rows() == [("Tent", None)]

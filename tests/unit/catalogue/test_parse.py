@@ -99,7 +99,7 @@ def test_read_rows_keeps_texts_as_they_stand(file):
 
 
 def test_read_rows_numbers_rows_as_a_spreadsheet_does(file):
-    assert read(file(HEADER + "1,A,1\n2,B,2\n3,C,3\n"))["row_number"].to_list() == [2, 3, 4]
+    assert read(file(HEADER + "1,A,1\n2,B,2\n3,C,3\n"))[parse.ROW].to_list() == [2, 3, 4]
 
 
 def test_read_rows_leaves_a_byte_order_mark_out_of_the_header(file):
