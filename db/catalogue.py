@@ -127,9 +127,16 @@ def select_runs(conn: Connection, tenant_id: str, key: str | None, *, limit: int
     return conn.execute(load_sql("catalogue/select_runs"), params).fetchall()
 
 
-def select_run(conn: Connection, run_id: UUID) -> Row | None:
-    return conn.execute(load_sql("catalogue/select_run"), {"id": run_id}).fetchone()
+def select_tenant_of_run(conn: Connection, run_id: UUID) -> str | None:
+    """Whose run it is. For operators, who act for any tenant."""
+    row = conn.execute(load_sql("catalogue/select_tenant_of_run"), {"id": run_id}).fetchone()
+    return row["tenant_id"] if row else None
 
 
-def select_run_errors(conn: Connection, run_id: UUID) -> list[Row]:
-    return conn.execute(load_sql("catalogue/select_run_errors"), {"run_id": run_id}).fetchall()
+def select_run(conn: Connection, tenant_id: str, run_id: UUID) -> Row | None:
+    return conn.execute(load_sql("catalogue/select_run"), {"tenant_id": tenant_id, "id": run_id}).fetchone()
+
+
+def select_run_errors(conn: Connection, tenant_id: str, run_id: UUID) -> list[Row]:
+    params = {"tenant_id": tenant_id, "run_id": run_id}
+    return conn.execute(load_sql("catalogue/select_run_errors"), params).fetchall()

@@ -120,6 +120,11 @@ def driver_errors() -> Iterator[None]:
         raise StatementRefusedError(message) from error
 
 
+def ping(conn: Connection) -> None:
+    """Fails if the session is gone."""
+    conn.execute("SELECT 1")
+
+
 def only_row(cursor: psycopg.Cursor[Row]) -> Row:
     """The row of a statement that always returns one."""
     row = cursor.fetchone()

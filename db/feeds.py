@@ -59,8 +59,14 @@ def append_setting_log(conn: Connection, source_id: int, *, at: datetime, is_rem
     conn.execute(load_sql("catalogue/append_setting_log"), params)
 
 
-def select_feed(conn: Connection, key: str) -> Row | None:
-    return conn.execute(load_sql("catalogue/select_feed"), {"key": key}).fetchone()
+def select_tenant_of(conn: Connection, key: str) -> str | None:
+    """Whose feed it is: keys are unique over all tenants. For operators, who act for any of them."""
+    row = conn.execute(load_sql("catalogue/select_tenant_of_feed"), {"key": key}).fetchone()
+    return row["tenant_id"] if row else None
+
+
+def select_feed(conn: Connection, tenant_id: str, key: str) -> Row | None:
+    return conn.execute(load_sql("catalogue/select_feed"), {"tenant_id": tenant_id, "key": key}).fetchone()
 
 
 def select_feeds(conn: Connection, tenant_id: str, *, with_removed: bool = False) -> list[Row]:

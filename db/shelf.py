@@ -61,10 +61,14 @@ def select_offers(
     return conn.execute(load_sql("shelf/select_offers"), params).fetchall()
 
 
-def select_prices(conn: Connection, source_product_id: int) -> list[Row]:
-    return conn.execute(load_sql("shelf/select_prices"), {"source_product_id": source_product_id}).fetchall()
+def select_prices(conn: Connection, tenant_id: str, source_product_id: int) -> list[Row]:
+    params = {"tenant_id": tenant_id, "source_product_id": source_product_id}
+    return conn.execute(load_sql("shelf/select_prices"), params).fetchall()
 
 
-def select_products_named(conn: Connection, source_id: int, value: str, *, identity_type: str | None) -> list[Row]:
-    params = {"source_id": source_id, "value": value, "identity_type": identity_type}
+def select_products_named(
+    conn: Connection, tenant_id: str, key: str, *, value: str, identity_type: str | None
+) -> list[Row]:
+    """The products of a feed that a person may mean by a value."""
+    params = {"tenant_id": tenant_id, "key": key, "value": value, "identity_type": identity_type}
     return conn.execute(load_sql("shelf/select_products_named"), params).fetchall()

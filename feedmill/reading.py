@@ -47,7 +47,7 @@ def prices(key: str, identity: str) -> list[Document]:
     """The history of one product, oldest first. `identity` is item:X, sku:X, url:HASH or a bare unique value."""
     with engine.connect() as conn:
         product = find_product(conn, key, identity)
-        return [documents.price(row) for row in shelf.select_prices(conn, product["id"])]
+        return [documents.price(row) for row in shelf.select_prices(conn, product["tenant_id"], product["id"])]
 
 
 def runs(key: str | None = None, *, limit: int | None = 20, tenant: str = "default") -> list[Document]:
@@ -66,12 +66,15 @@ def run(run_id: str | UUID) -> Document:
 def errors(run_id: str | UUID) -> list[Document]:
     """Samples of the rows that a run rejected or found twice."""
     with engine.connect() as conn:
-        return [dict(row) for row in catalogue.select_run_errors(conn, find_run(conn, run_id)["id"])]
+        found = find_run(conn, run_id)
+        return [dict(row) for row in catalogue.select_run_errors(conn, found["tenant_id"], found["id"])]
 
 
 def find_run(conn: Connection, run_id: str | UUID) -> Row:
     try:
-        row = catalogue.select_run(conn, UUID(str(run_id)))
+        wanted = UUID(str(run_id))
+        tenant_id = catalogue.select_tenant_of_run(conn, wanted)
+        row = catalogue.select_run(conn, tenant_id, wanted) if tenant_id else None
     except ValueError:
         row = None
     if row is None:
@@ -85,7 +88,8 @@ def find_product(conn: Connection, key: str, identity: str) -> Row:
     feed = find_feed(conn, key)
     prefix, colon, rest = identity.partition(":")
     kind = _PREFIXES.get(prefix) if colon else None
-    found = shelf.select_products_named(conn, feed["source_id"], rest if kind else identity, identity_type=kind)
+    value, tenant_id = rest if kind else identity, feed["tenant_id"]
+    found = shelf.select_products_named(conn, tenant_id, key, value=value, identity_type=kind)
     if not found:
         message = f"{key} has no product {identity!r}"
         raise BadRequestError(message, code="UNKNOWN_PRODUCT", hint="name it as item:X, sku:X or url:HASH")

@@ -115,7 +115,7 @@ class Mill:
         from flows.ingest_feed import ingest_feed  # noqa: PLC0415 - Prefect takes a second to import
 
         run_id = ingest_feed(self.key, at=at, force=force)
-        record = catalogue.select_run(self.conn, run_id)
+        record = catalogue.select_run(self.conn, "default", run_id)
         assert record["status"] == "SUCCEEDED"
         return record
 

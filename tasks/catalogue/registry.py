@@ -63,7 +63,8 @@ class Actor:
 
 def find_feed(conn: Connection, key: str) -> Row:
     """The feed of this key; refuses one that does not exist."""
-    feed = feeds.select_feed(conn, key)
+    tenant_id = feeds.select_tenant_of(conn, key)
+    feed = feeds.select_feed(conn, tenant_id, key) if tenant_id else None
     if feed is None:
         message = f"there is no feed {key!r}"
         raise BadRequestError(message, code="UNKNOWN_FEED", hint="see the feeds on file with: feedmill feeds list")

@@ -1,5 +1,6 @@
 """The steps of a catalogue run: each a pure core between two effects."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from prefect.logging import get_run_logger
 
 from db import catalogue, feeds, shelf
 from db.catalogue import Observation
-from db.engine import Connection, Row, transaction
+from db.engine import Connection, Row, ping, transaction
 from db.enums import Stage, Transport
 from tasks import exclusive, files, policy, progress, secrets
 from tasks.catalogue import load
@@ -25,6 +26,7 @@ from tasks.steps import live_task_options, shown_as_busy
 from tasks.transport import Download, Remote, RemoteStat, open_retriever
 
 _LIVE = live_task_options(policy.CATALOGUE)
+_ASK_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -76,14 +78,25 @@ def fetch_file(run: Run, folder: Path, *, force: bool = False) -> FetchedFile:
             _remember(run, seen, download=None)
             return FetchedFile(unchanged=unchanged)
         limit = feed["max_file_size_bytes"] or DEFAULT_MAX_BYTES
-        download = retriever.download(folder / "feed", max_bytes=limit, on_progress=_fetching)
+        download = retriever.download(folder / "feed", max_bytes=limit, on_progress=_Fetching(run))
     _remember(run, download.stat, download=download)
     get_run_logger().info("fetched run_id=%s bytes=%s", run.id, download.size_bytes)
     return FetchedFile(download.path, unchanged_by_hash(last, download.sha256))
 
 
-def _fetching(done: int, total: int | None) -> None:
-    progress.report("fetching", done, total)
+class _Fetching:
+    """Tells how far a fetch is, and once a minute asks the server whether our session, and so our lock, still lives."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._asked_at = time.monotonic()
+
+    def __call__(self, done: int, total: int | None) -> None:
+        progress.report("fetching", done, total)
+        if time.monotonic() - self._asked_at > _ASK_SECONDS:
+            with transaction(self._run.conn):
+                ping(self._run.conn)
+            self._asked_at = time.monotonic()
 
 
 def _last_file(feed: Row) -> LastFile:

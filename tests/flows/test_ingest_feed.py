@@ -2,6 +2,7 @@
 
 import gzip
 import logging
+import signal
 import socket
 import time
 from contextlib import contextmanager, suppress
@@ -9,6 +10,7 @@ from contextlib import contextmanager, suppress
 import pytest
 from prefect import get_client
 from prefect.concurrency.sync import concurrency
+from prefect.exceptions import TerminationSignal
 
 from db import engine
 from db.clock import Clock
@@ -16,7 +18,7 @@ from db.errors import BadRequestError, BusyError
 from feedmill import reading
 from feedmill.sftp_server import LocalSftpServer, ReadOnlyFiles
 from tasks import exclusive, progress
-from tasks.catalogue import load, registry
+from tasks.catalogue import load, registry, steps
 from tasks.catalogue.parse import EmptyFileError
 from tasks.errors import IngestError
 from tasks.exclusive import LockLostError
@@ -582,6 +584,15 @@ def test_ledger_of_a_cancel(mill):
     assert mill.counts(record, "error_code", "is_partial") == ("CANCELED_BY_OPERATOR", True)
     assert mill.counts(mill.feed(), "consecutive_failures", *LAST_FILE) == (0, None, None, None)
     mill.run(at=after(2))
+
+
+def test_run_that_is_told_to_end_is_a_cancel_too(mill):
+    """SIGTERM, as from a service that is restarted; Prefect turns it into an exception of its own."""
+    start = exclusive.Start(clock=Clock(after(1)))
+    with pytest.raises(TerminationSignal), steps.catalogue_run(mill.key, start):
+        raise TerminationSignal(signal=signal.SIGTERM)
+    assert mill.newest_run()["error_code"] == "CANCELED_BY_OPERATOR"
+    assert mill.feed()["consecutive_failures"] == 0
 
 
 def test_audit_events_of_a_run_carry_its_correlation_id(mill):

@@ -1,6 +1,6 @@
 -- The price history of one product, oldest first. A price is promoted if it ever showed: if some promotion that held
 -- the product knew it and no later one.
--- Params: source_product_id. Grain: one row per price. Replay-safe: yes.
+-- Params: tenant_id, source_product_id. Grain: one row per price. Replay-safe: yes.
 SELECT p.id, p.price_amount AS price, p.original_price, p.currency, p.in_stock, p.created_at AS observed_at,
        p.affiliate_feed_run_id AS run_id, p.reason,
        EXISTS (
@@ -11,6 +11,9 @@ SELECT p.id, p.price_amount AS price, p.original_price, p.currency, p.in_stock, 
               AND (next.obs_seq IS NULL OR k.cutoff_obs < next.obs_seq)) AS promoted
   FROM (SELECT *, lead(id) OVER (ORDER BY obs_seq, id) AS next_id
           FROM prices
-         WHERE source_product_id = %(source_product_id)s) p
+         WHERE source_product_id = %(source_product_id)s
+           AND EXISTS (SELECT FROM source_products sp
+                         JOIN sources src ON src.id = sp.source_id
+                        WHERE sp.id = %(source_product_id)s AND src.tenant_id = %(tenant_id)s)) p
   LEFT JOIN prices next ON next.id = p.next_id
  ORDER BY p.obs_seq, p.id

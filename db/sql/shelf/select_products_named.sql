@@ -1,7 +1,8 @@
--- The products of a source that a person may mean by a value.
--- Params: source_id, identity_type (null: any), value. Grain: one row per product. Replay-safe: yes.
-SELECT id, identity_type, identity_value, title
-  FROM source_products
- WHERE source_id = %(source_id)s AND identity_value = %(value)s
-   AND (%(identity_type)s::text IS NULL OR identity_type = %(identity_type)s)
- ORDER BY id
+-- The products of a tenant's feed that a person may mean by a value.
+-- Params: tenant_id, key, identity_type (null: any), value. Grain: one row per product. Replay-safe: yes.
+SELECT p.id, f.tenant_id, p.identity_type, p.identity_value, p.title
+  FROM affiliate_feeds f
+  JOIN source_products p ON p.source_id = f.source_id
+ WHERE f.tenant_id = %(tenant_id)s AND f.feed_key = %(key)s AND p.identity_value = %(value)s
+   AND (%(identity_type)s::text IS NULL OR p.identity_type = %(identity_type)s)
+ ORDER BY p.id

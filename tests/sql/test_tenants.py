@@ -1,0 +1,61 @@
+"""No reading function reaches another tenant's rows."""
+
+import inspect
+
+import pytest
+
+from db import catalogue, feeds, ledger, shelf
+from db.ids import new_id
+from tests.builders import NOON, feed, insert, run
+
+# Who an operator asks whose a key or a run is; they answer with a tenant and nothing else.
+WHOSE = {"select_tenant_of", "select_tenant_of_run", "select_tenant"}
+
+
+@pytest.fixture
+def theirs(conn):
+    """Everything that another tenant may have, on the shelf for all of its own to see."""
+    insert(conn, "tenants", id="acme", name="Acme")
+    made = feed(conn, tenant_id="acme", key="theirs", status="ENABLED", source={"is_display_primary": True})
+    source_id = made["source_id"]
+    ran = run(conn, made, status="completed", started_at=NOON, finished_at=NOON)
+    insert(conn, "affiliate_feed_run_errors", run_id=ran["id"])
+    product = insert(conn, "source_products", source_id=source_id, identity_value="tent")
+    insert(conn, "prices", source_product_id=product["id"], affiliate_feed_run_id=new_id())
+    insert(conn, "promotions", source_id=source_id, seq=1, run_id=ran["id"])
+    insert(conn, "shelf_spans", source_id=source_id, product_id=product["id"])
+    insert(conn, "setting_log", source_id=source_id)
+    return {"run_id": ran["id"], "product_id": product["id"]}
+
+
+READS = {
+    "select_feed": lambda conn, tenant, _: feeds.select_feed(conn, tenant, "theirs"),
+    "select_feeds": lambda conn, tenant, _: feeds.select_feeds(conn, tenant),
+    "select_run": lambda conn, tenant, of: catalogue.select_run(conn, tenant, of["run_id"]),
+    "select_runs": lambda conn, tenant, _: catalogue.select_runs(conn, tenant, "theirs", limit=None),
+    "select_run_errors": lambda conn, tenant, of: catalogue.select_run_errors(conn, tenant, of["run_id"]),
+    "select_offers": lambda conn, tenant, _: shelf.select_offers(conn, tenant, "theirs", at=NOON, after=0, limit=None),
+    "select_prices": lambda conn, tenant, of: shelf.select_prices(conn, tenant, of["product_id"]),
+    "select_products_named": lambda conn, tenant, _: shelf.select_products_named(
+        conn, tenant, "theirs", value="tent", identity_type=None
+    ),
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_a_tenant_reads_its_own_rows_and_no_other_tenant_does(conn, theirs, name):
+    assert READS[name](conn, "acme", theirs)
+    assert not READS[name](conn, "default", theirs)
+
+
+def test_every_reading_function_takes_the_tenant_and_is_tried_here():
+    reading = {
+        name: function
+        for module in (feeds, catalogue, shelf, ledger)
+        for name, function in inspect.getmembers(module, inspect.isfunction)
+        if name.startswith("select_") and name not in WHOSE
+    }
+    assert set(reading) == set(READS)
+    assert [
+        name for name, function in reading.items() if "tenant_id" not in inspect.signature(function).parameters
+    ] == []
