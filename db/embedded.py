@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from db import keeper, place
-from db.cluster import Cluster
 from db.errors import DatabaseError
 from db.home import home
+from db.postgres import keeper, place
+from db.postgres.cluster import Cluster
 
 _IDLE_SECONDS = 600.0
 _PATIENCE_SECONDS = 3.0

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from db import catalogue
 from db.clock import Clock
 from db.engine import Connection, Row
 from feedmill import reading
@@ -115,7 +114,7 @@ class Mill:
         from flows.ingest_feed import ingest_feed  # noqa: PLC0415 - Prefect takes a second to import
 
         run_id = ingest_feed(self.key, at=at, force=force)
-        record = catalogue.select_run(self.conn, "default", run_id)
+        record = self.one("SELECT * FROM affiliate_feed_runs WHERE id = %s", run_id)
         assert record["status"] == "SUCCEEDED"
         return record
 
@@ -129,7 +128,8 @@ class Mill:
 
     def runs(self) -> list[Row]:
         """Newest first."""
-        return catalogue.select_runs(self.conn, "default", self.key, limit=None)
+        runs = "SELECT * FROM affiliate_feed_runs WHERE feed_key = %s ORDER BY started_at DESC, id DESC"
+        return self.conn.execute(runs, [self.key]).fetchall()
 
     def newest_run(self) -> Row:
         return self.runs()[0]

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import psycopg
 
-from db import embedded, engine, place
-from db.cluster import Cluster
+from db import embedded, engine
+from db.postgres import place
+from db.postgres.cluster import Cluster
 
 _FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 _TEMPLATE = "feedmill_template"

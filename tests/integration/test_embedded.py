@@ -17,7 +17,7 @@ import psutil
 import psycopg
 import pytest
 
-from db import filelock
+from db.postgres import filelock
 
 ROOT = Path(__file__).parents[2]
 IS_ROOT = os.geteuid() == 0

@@ -10,7 +10,7 @@ from db.errors import BadRequestError, BusyError, RefusedError
 from db.jobs import Key
 from tasks import dispatch, ledger
 from tests.builders import NOON, insert
-from tests.toy import ToyError, Toys, after, end_well
+from tests.toy import ToyError, Toys, after, end_well, eventually
 
 ACTIVE = ["queued", "running", "waiting"]
 FINAL = ["success", "failed", "dead_letter", "skipped_timeout", "canceled"]

@@ -8,9 +8,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from db import account
-from db.account import Account
 from db.errors import DatabaseError
+from db.postgres import account
+from db.postgres.account import Account
 
 SHARED = Path("/var/lib/feedmill")  # root's databases: owned by root, entered by name only
 

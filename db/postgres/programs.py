@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from db import server_settings
 from db.errors import DatabaseError
-from db.place import Place
+from db.postgres import server_settings
+from db.postgres.place import Place
 
 _RECOVERY_SECONDS = 3600  # replaying 2 GB of log after a crash, on a slow disk
 _LITTLE_SPACE_BYTES = 32 << 20

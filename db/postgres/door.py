@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from db.errors import DatabaseError
-from db.place import Place
+from db.postgres.place import Place
 
 PORT = 5432
 _SOCKET = f".s.PGSQL.{PORT}"

@@ -14,10 +14,10 @@ import psutil  # type: ignore[import-untyped]  # ships no type hints
 import psycopg
 from psycopg import pq
 
-from db import binaries, door, filelock, postmaster, server_settings
 from db.errors import DatabaseError
-from db.place import Place, forget
-from db.programs import Programs
+from db.postgres import binaries, door, filelock, postmaster, server_settings
+from db.postgres.place import Place, forget
+from db.postgres.programs import Programs
 
 _RECOVERY_SECONDS = 3600
 _ORPHAN_SECONDS = 2  # the processes of a killed server notice within milliseconds, unless they compute

@@ -6,8 +6,8 @@ import sys
 import time
 from pathlib import Path
 
-from db import filelock, place
-from db.cluster import Cluster
+from db.postgres import filelock, place
+from db.postgres.cluster import Cluster
 
 _LOOK_SECONDS = 5.0
 _ENVIRONMENT = ("PATH", "HOME", "LANG", "LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH")  # and no secret of the starter
@@ -75,10 +75,10 @@ def _renewal(cluster: Cluster) -> int:
 
 
 def _spawn(lock: int, idle_seconds: float, *, home: Path) -> None:
-    ours = str(Path(__file__).parent.parent)
+    ours = str(Path(__file__).parents[2])
     environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, (ours, environment.get("PYTHONPATH"))))
-    keeper = [sys.executable, "-m", "db.keeper", str(lock), str(idle_seconds), str(home)]
+    keeper = [sys.executable, "-m", "db.postgres.keeper", str(lock), str(idle_seconds), str(home)]
     # By way of a shell that ends at once, so that it is nobody's child and leaves nobody a zombie.
     subprocess.run(  # noqa: S603  # our own module
         ["/bin/sh", "-c", '"$@" &', "sh", *keeper],

