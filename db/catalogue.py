@@ -106,12 +106,9 @@ def update_figures(conn: Connection, run_id: UUID, figures: Mapping[str, Any]) -
     conn.execute(load_sql("catalogue/update_figures"), {**packed, "run_id": run_id})
 
 
-def mark_partial(conn: Connection, run_id: UUID) -> None:
-    conn.execute(load_sql("catalogue/mark_partial"), {"run_id": run_id})
-
-
-def clear_last_file(conn: Connection, feed_id: int) -> None:
-    conn.execute(load_sql("catalogue/clear_last_file"), {"feed_id": feed_id})
+def update_partial_figures(conn: Connection, run_id: UUID) -> None:
+    """How far a run came that failed."""
+    conn.execute(load_sql("catalogue/update_partial_figures"), {"run_id": run_id})
 
 
 def mark_last_file(conn: Connection, run_id: UUID) -> None:

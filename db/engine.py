@@ -92,9 +92,16 @@ def bring_up_to_date(address: str) -> None:
 @contextmanager
 def transaction(conn: Connection) -> Iterator[Connection]:
     """All or nothing, with the driver's errors in our words."""
+    with session_errors(conn), conn.transaction():
+        yield conn
+
+
+@contextmanager
+def session_errors(conn: Connection) -> Iterator[None]:
+    """The driver's errors in our words, and one of their own for a session that is gone."""
     try:
-        with driver_errors(), conn.transaction():
-            yield conn
+        with driver_errors():
+            yield
     except DatabaseError as error:
         if conn.closed:
             raise ConnectionLostError from error

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from db import engine, jobs, runs
 from db.clock import Clock
-from db.engine import Connection, Row, transaction
+from db.engine import Connection, Row, session_errors, transaction
 from db.enums import JobStatus, Recovery, RunStatus, ScheduleStatus, Stage, Trigger
 from db.errors import BadRequestError, BusyError, DatabaseError, FeedmillError
 from db.ids import new_id
@@ -56,6 +56,7 @@ class Run:
     started_at: datetime
     target: Target
     attempt: int = 1
+    correlation_id: str | None = None
     is_closed: bool = False
 
     def now(self) -> datetime:
@@ -63,11 +64,22 @@ class Run:
         return max(self.clock.now(), self.started_at)
 
     def enter(self, stage: Stage) -> None:
-        runs.mark_stage(self.conn, self.id, stage, now=self.now())
+        with session_errors(self.conn):
+            runs.mark_stage(self.conn, self.id, stage, now=self.now())
 
     def note(self, event_name: str, *, at: datetime, **fields: Any) -> None:
         """One audit event of this run, in the transaction that is open."""
-        note(self.conn, self.key, event_name, actor=self.actor, at=at, run_id=self.id, job_id=self.job_id, **fields)
+        note(
+            self.conn,
+            self.key,
+            event_name,
+            actor=self.actor,
+            at=at,
+            run_id=self.id,
+            job_id=self.job_id,
+            correlation_id=self.correlation_id,
+            **fields,
+        )
 
 
 @dataclass(frozen=True)
@@ -190,9 +202,20 @@ def _open_record(conn: Connection, pipeline: Pipeline, *, key: Key, start: Start
     }
     runs.insert_run(conn, key, record, now=now)
     jobs.mark_run_of_job(conn, job_id, run_id)
-    attempt = job["attempt"]
-    run = Run(run_id, key, conn, start.clock, job_id, Trigger(job["trigger"]), start.actor, now, target, attempt)
-    run.note("job.started", at=now, attempt=attempt)
+    run = Run(
+        run_id,
+        key,
+        conn,
+        start.clock,
+        job_id=job_id,
+        trigger=Trigger(job["trigger"]),
+        actor=start.actor,
+        started_at=now,
+        target=target,
+        attempt=job["attempt"],
+        correlation_id=job["correlation_id"],
+    )
+    run.note("job.started", at=now, attempt=run.attempt)
     return run
 
 
@@ -248,7 +271,7 @@ def _end_badly(run: Run, pipeline: Pipeline, error: BaseException) -> None:
 
 
 def _ending(error: BaseException, run: Run, policy: RetryPolicy, *, at: datetime) -> Ending:
-    if isinstance(error, KeyboardInterrupt | SystemExit):
+    if not isinstance(error, Exception):  # Ctrl-C, SIGTERM in Prefect's words, an exit
         canceled = (RunStatus.CANCELED, JobStatus.CANCELED, "CANCELED_BY_OPERATOR", "stopped by an operator")
         return Ending(*canceled, error_class=Recovery.TRANSIENT)
     code = error.code if isinstance(error, FeedmillError) else "UNEXPECTED"

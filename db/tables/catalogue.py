@@ -115,14 +115,13 @@ catalogue_runs = sa.Table(
     *count("products_expired", comment="would_expire_count if promoted, else 0"),
     *count("products_rejected"),
     json("rejected_by_code", default="{}"),
-    *count("prices_written"),
+    *count("prices_written", comment="null until the first batch is committed"),
     sa.Column("error_count", sa.Integer, nullable=False, server_default="0"),
     sa.Column("duplicate_key_count", sa.Integer, nullable=False, server_default="0"),
     *count("url_hash_fallback_count"),
     *count("active_count_before"),
     *count("seen_success_count"),
     *count("would_expire_count"),
-    flag("is_partial", comment="FAILED with a committed batch"),
     flag("expiry_step_failed"),
     text("skipped_reason", comment="UNCHANGED_MTIME or UNCHANGED_HASH"),
     flag("expiry_blocked", comment="stays true after approval"),
@@ -143,7 +142,7 @@ catalogue_runs = sa.Table(
     json("detected", default="{}", comment="encoding, delimiter, quote, compression and the columns used"),
     sa.CheckConstraint("products_upserted = products_created + products_changed + products_unchanged", name="sums"),
     sa.CheckConstraint(
-        "rows_read = products_upserted + products_rejected + duplicate_key_count OR is_partial", name="every_row_once"
+        "rows_read = products_upserted + products_rejected + duplicate_key_count", name="every_row_once"
     ),
     sa.CheckConstraint("error_count >= 0 AND duplicate_key_count >= 0", name="errors_counted"),
     sa.CheckConstraint("expiry_blocked = (expiry_blocked_reason IS NOT NULL)", name="blocked_has_a_reason"),

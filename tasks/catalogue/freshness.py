@@ -14,9 +14,9 @@ class SkipReason(StrEnum):
 class LastFile:
     """The last processed file of a feed; all None if there is none, or if it does not count any more."""
 
-    modified_at: datetime | None
-    size: int | None
-    sha256: str | None
+    modified_at: datetime | None = None
+    size: int | None = None
+    sha256: str | None = None
 
 
 def unchanged_by_stat(last: LastFile, *, modified_at: datetime | None, size: int | None) -> SkipReason | None:

@@ -13,7 +13,7 @@ from prefect.logging import get_run_logger
 
 from db import catalogue, feeds, shelf
 from db.catalogue import Observation
-from db.engine import Connection, Row, ping, transaction
+from db.engine import Connection, Row, ping, session_errors, transaction
 from db.enums import Stage, Transport
 from tasks import exclusive, files, policy, progress, secrets
 from tasks.catalogue import load
@@ -59,8 +59,7 @@ def _on_start(run: Run) -> None:
 
 
 def _on_failure(run: Run) -> None:
-    catalogue.mark_partial(run.conn, run.id)
-    catalogue.clear_last_file(run.conn, run.target.details["id"])
+    catalogue.update_partial_figures(run.conn, run.id)
 
 
 _PIPELINE = Pipeline(PIPELINE, policy.CATALOGUE, find=_find, on_start=_on_start, on_failure=_on_failure)
@@ -70,7 +69,7 @@ _PIPELINE = Pipeline(PIPELINE, policy.CATALOGUE, find=_find, on_start=_on_start,
 def fetch_file(run: Run, folder: Path, *, force: bool = False) -> FetchedFile:
     """Bring the remote file to disk, or say why it need not be read."""
     feed = run.target.details
-    last = LastFile(None, None, None) if force else _last_file(feed)
+    last = LastFile() if force else _last_file(feed)
     with open_retriever(_remote(feed)) as retriever:
         seen = retriever.stat()
         unchanged = unchanged_by_stat(last, modified_at=seen.modified_at, size=seen.size)
@@ -94,7 +93,7 @@ class _Fetching:
     def __call__(self, done: int, total: int | None) -> None:
         progress.report("fetching", done, total)
         if time.monotonic() - self._asked_at > _ASK_SECONDS:
-            with transaction(self._run.conn):
+            with session_errors(self._run.conn):
                 ping(self._run.conn)
             self._asked_at = time.monotonic()
 
@@ -135,7 +134,8 @@ def load_file(run: Run, path: Path) -> Observation:
     loaded = load.read_file(path, max_rows=feed["max_row_count"] or DEFAULT_MAX_ROWS)
     with transaction(run.conn):
         seen = catalogue.mark_observation(run.conn, feed["source_id"], run.id, at=run.now())
-    state = catalogue.copy_state(run.conn, feed["source_id"], STATE)
+    with session_errors(run.conn):
+        state = catalogue.copy_state(run.conn, feed["source_id"], STATE)
     heartbeat = feed["heartbeat_hours"]
     products = load.changes(loaded, state, now=seen.observed_at, heartbeat_hours=heartbeat)
     changed = _write(run, seen, products)
@@ -148,7 +148,8 @@ def load_file(run: Run, path: Path) -> Observation:
 
 def _write(run: Run, seen: Observation, products: pl.DataFrame) -> int:
     """Batches committed one by one; the number of products whose attributes changed."""
-    catalogue.create_staged_rows(run.conn)
+    with session_errors(run.conn):
+        catalogue.create_staged_rows(run.conn)
     changed = done = 0
     for batch_no, batch in enumerate(load.batches(products), start=1):
         with transaction(run.conn):

@@ -355,6 +355,15 @@ def test_failure_half_way_shows_nothing_and_the_next_run_converges(mill, two_per
     assert state(mill) == state(control)
 
 
+@pytest.mark.spec("002 7.4")
+def test_partial_run_tells_how_far_it_came(mill, two_per_batch):
+    mill.deliver(*three(), row(4))
+    break_on(mill.conn, "sightings", when="NEW.batch_no = 2")
+    record = mill.fail(at=after(1))
+    assert mill.counts(record, "products_created", "products_upserted", "prices_written") == (2, 2, 2)
+    assert record["rows_parsed"] is not None
+
+
 def state(mill):
     """Products, presence, prices and offers of a feed: values and order, without ids, runs and times of prices."""
     products = """
@@ -450,7 +459,8 @@ def abandoned(mill, *, attempt):
     """What a process leaves that died in the middle of a run: run and job still running, one batch committed."""
     life = {"started_at": START, "key": mill.key, "trigger": "MANUAL"}
     job = builders.insert(mill.conn, "ingestion_jobs", status="running", attempt=attempt, **life)
-    run = builders.run(mill.conn, mill.feed(), status="running", job_id=job["id"], started_at=START, trigger="MANUAL")
+    life = {"status": "running", "job_id": job["id"], "started_at": START, "trigger": "MANUAL"}
+    run = builders.run(mill.conn, mill.feed(), figures={"prices_written": 0, "products_created": 0}, **life)
     ids = {"source_id": mill.feed()["source_id"], "run_id": run["id"]}
     [obs_seq] = mill.one("UPDATE sources SET obs_seq = obs_seq + 1 RETURNING obs_seq").values()
     builders.insert(mill.conn, "sightings", obs_seq=obs_seq, product_ids=[], **ids)

@@ -242,7 +242,7 @@ def test_temporary_server_serves_what_flows_use(prefect_session):
         assert run.state.is_completed()
         [limit] = [one for one in client.read_global_concurrency_limits() if one.name == "one-at-a-time"]
         assert limit.active_slots == 0
-        assert [artifact.data for artifact in client.read_artifacts()] == ["hello"]
+        assert [artifact.data for artifact in client.read_artifacts() if artifact.key == "said"] == ["hello"]
         tasks = TaskRunFilter(name=TaskRunFilterName(like_="say"))
         eventually(lambda: [one.state_name for one in client.read_task_runs(task_run_filter=tasks)] == ["Completed"])
         logs = LogFilter(flow_run_id=LogFilterFlowRunId(any_=[run_id]))

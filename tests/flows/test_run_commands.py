@@ -29,71 +29,19 @@ from tests.mill import after, csv_text, deliver, row
 ROOT = Path(__file__).parents[2]
 PASSWORD = "correct: horse@battery"
 DEADLINE_SECONDS = 120
-RUN = [
-    "id",
-    "feed_id",
-    "source_id",
-    "trigger",
-    "status",
-    "started_at",
-    "finished_at",
-    "duration_ms",
-    "download_bytes",
-    "rows_read",
-    "rows_parsed",
-    "products_upserted",
-    "products_expired",
-    "products_rejected",
-    "prices_written",
-    "error_count",
-    "duplicate_key_count",
-    "url_hash_fallback_count",
-    "active_count_before",
-    "seen_success_count",
-    "would_expire_count",
-    "is_partial",
-    "expiry_step_failed",
-    "skipped_reason",
-    "expiry_blocked",
-    "expiry_blocked_reason",
-    "expiry_approved_at",
-    "expiry_approved_by",
-    "artifact_url",
-    "error_code",
-    "error_message",
-    "error_class",
-    "rejected_by_code",
-    "blocked_reasons",
-    "products_created",
-    "products_changed",
-    "products_unchanged",
-    "products_returned",
-    "products_vanished",
-]
-OFFER = [
-    "source_product_id",
-    "feed_key",
-    "retailer",
-    "identity_type",
-    "identity_value",
-    "impact_item_id",
-    "sku",
-    "upc",
-    "title",
-    "brand",
-    "category",
-    "url",
-    "tracking_url",
-    "image_url",
-    "price",
-    "original_price",
-    "currency",
-    "in_stock",
-    "last_seen_at",
-    "last_seen_success_at",
-    "priced_at",
-]
-PRICE = ["price", "original_price", "currency", "in_stock", "observed_at", "run_id", "promoted", "reason"]
+RUN = """
+    id feed_id source_id trigger status started_at finished_at duration_ms download_bytes rows_read rows_parsed
+    products_upserted products_expired products_rejected prices_written error_count duplicate_key_count
+    url_hash_fallback_count active_count_before seen_success_count would_expire_count is_partial expiry_step_failed
+    skipped_reason expiry_blocked expiry_blocked_reason expiry_approved_at expiry_approved_by artifact_url
+    error_code error_message error_class rejected_by_code blocked_reasons
+    products_created products_changed products_unchanged products_returned products_vanished
+"""
+OFFER = """
+    source_product_id feed_key retailer identity_type identity_value impact_item_id sku upc title brand category url
+    tracking_url image_url price original_price currency in_stock last_seen_at last_seen_success_at priced_at
+"""
+PRICE = "price original_price currency in_stock observed_at run_id promoted reason"
 
 
 @dataclass(frozen=True)

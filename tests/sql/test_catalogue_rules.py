@@ -163,7 +163,6 @@ def test_feed_settings_take_the_edges_of_what_is_allowed(new_row, right):
     [
         pytest.param({}, id="nothing counted yet"),
         pytest.param(SUMS, id="every row in one bucket"),
-        pytest.param({**SUMS, "rows_read": 99, "is_partial": True}, id="stopped half-way"),
         pytest.param(BLOCKED, id="waiting for a verdict"),
         pytest.param(BLOCKED | APPROVED, id="blocked and approved"),
         pytest.param(BLOCKED | REJECTED, id="blocked and rejected"),

@@ -264,6 +264,16 @@ def test_enqueue_requests_derives_what_is_open_from_the_last_run(rolled, status,
     assert [(job["slot"], job["trigger"]) for job in rolled.jobs(key)] == ([(after(asked), trigger)] if trigger else [])
 
 
+@pytest.mark.xfail(reason="taken for a request that came with or during that run", strict=True)
+@pytest.mark.parametrize("end", ["succeed", "fail"])
+def test_request_at_the_last_stamp_of_a_run_is_not_lost(toys, end):
+    """So it is stamped with `--at`, and for as long as it takes a clock that was set back to catch up."""
+    key = toys.key()
+    getattr(toys, end)(key)
+    ledger.request(toys.conn, key, by="ann", now=NOON)
+    assert ledger.enqueue_requests(toys.conn, now=NOON) == 1
+
+
 @pytest.mark.spec("002 6.2", "002 6.4", "002 6.5")
 def test_request_during_a_successful_run_leads_to_exactly_one_more(toys):
     key = toys.key()

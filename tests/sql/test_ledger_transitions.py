@@ -378,6 +378,15 @@ def test_disabling_cancels_what_waits(any_conn):
     assert (toys.schedule(key)["status"], job["status"], job["error_code"]) == ("DISABLED", "canceled", "FEED_DISABLED")
 
 
+@pytest.mark.xfail(reason="canceled without an event", strict=True)
+def test_disabling_says_what_it_canceled(any_conn):
+    toys = Toys(any_conn)
+    key = toys.key(consecutive_failures=2)
+    toys.enqueue(key)
+    ledger.count_failure(toys.conn, key, policy.CATALOGUE, now=after(1), actor="test", error_code="TOY_BROKE")
+    assert [event["job_id"] for event in toys.events(key, "job.canceled")] == [toys.only_job(key)["id"]]
+
+
 def test_a_pipeline_without_a_limit_is_never_disabled(news):
     key = news.key()
     for number in range(5):

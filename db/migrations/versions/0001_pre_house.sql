@@ -100,9 +100,9 @@ CREATE TABLE schedules (
 	CONSTRAINT schedules_lock_id_key UNIQUE (lock_id)
 );
 
-CREATE INDEX schedules_due ON schedules (next_run_at) WHERE status = 'ENABLED' AND next_run_at IS NOT NULL;
-
 CREATE INDEX schedules_requested ON schedules (manual_requested_at) WHERE status = 'ENABLED' AND manual_requested_at IS NOT NULL;
+
+CREATE INDEX schedules_due ON schedules (next_run_at) WHERE status = 'ENABLED' AND next_run_at IS NOT NULL;
 
 COMMENT ON COLUMN schedules.status IS 'DRAFT: made by `feeds add`; never runs; -> ENABLED (enable), REMOVED (remove)
 ENABLED: runs by slot and on request; -> PAUSED (pause), DISABLED (third failure), REMOVED (remove)
@@ -206,15 +206,15 @@ CREATE TABLE ingestion_jobs (
 	CONSTRAINT ingestion_jobs_finished_when_final CHECK ((status IN ('queued', 'running') OR (status = 'failed' AND next_retry_at IS NOT NULL)) = (finished_at IS NULL))
 );
 
-CREATE INDEX ingestion_jobs_history ON ingestion_jobs (tenant_id, pipeline, key, created_at);
-
 CREATE UNIQUE INDEX ingestion_jobs_one_active ON ingestion_jobs (tenant_id, pipeline, key) WHERE status IN ('queued', 'running') OR (status = 'failed' AND next_retry_at IS NOT NULL);
-
-CREATE INDEX ingestion_jobs_open ON ingestion_jobs (status) WHERE status IN ('queued', 'running');
 
 CREATE INDEX ingestion_jobs_run ON ingestion_jobs (run_id);
 
+CREATE INDEX ingestion_jobs_open ON ingestion_jobs (status) WHERE status IN ('queued', 'running');
+
 CREATE INDEX ingestion_jobs_retry_due ON ingestion_jobs (next_retry_at) WHERE next_retry_at IS NOT NULL;
+
+CREATE INDEX ingestion_jobs_history ON ingestion_jobs (tenant_id, pipeline, key, created_at);
 
 COMMENT ON COLUMN ingestion_jobs.id IS 'UUID version 7';
 
@@ -360,9 +360,9 @@ CREATE TABLE source_products (
 
 CREATE INDEX sp_source_id_id_idx ON source_products (source_id, id);
 
-CREATE INDEX source_products_sku_idx ON source_products (sku);
-
 CREATE INDEX source_products_impact_item_id_idx ON source_products (impact_item_id);
+
+CREATE INDEX source_products_sku_idx ON source_products (sku);
 
 COMMENT ON COLUMN source_products.identity_type IS 'IMPACT_ITEM_ID: the network''s item id was there; final, immutable
 SKU: no item id, the retailer''s SKU was; final, immutable
@@ -411,17 +411,17 @@ CREATE TABLE ingestion_runs (
 	CONSTRAINT ingestion_runs_job_id_fkey FOREIGN KEY(job_id) REFERENCES ingestion_jobs (id) ON DELETE SET NULL
 );
 
-CREATE INDEX ingestion_runs_job ON ingestion_runs (job_id);
-
-CREATE UNIQUE INDEX ingestion_runs_one_running ON ingestion_runs (tenant_id, pipeline, key) WHERE status = 'running' AND pipeline = 'catalogue';
-
 CREATE INDEX ingestion_runs_key_status_started ON ingestion_runs (pipeline, key, status, started_at);
-
-CREATE INDEX ingestion_runs_key_started ON ingestion_runs (pipeline, key, started_at);
 
 CREATE INDEX ingestion_runs_key_trigger_started ON ingestion_runs (pipeline, key, trigger, started_at);
 
+CREATE INDEX ingestion_runs_key_started ON ingestion_runs (pipeline, key, started_at);
+
 CREATE INDEX ingestion_runs_started ON ingestion_runs (started_at);
+
+CREATE INDEX ingestion_runs_job ON ingestion_runs (job_id);
+
+CREATE UNIQUE INDEX ingestion_runs_one_running ON ingestion_runs (tenant_id, pipeline, key) WHERE status = 'running' AND pipeline = 'catalogue';
 
 COMMENT ON COLUMN ingestion_runs.id IS 'UUID version 7';
 
@@ -525,7 +525,6 @@ CREATE TABLE catalogue_runs (
 	active_count_before INTEGER, 
 	seen_success_count INTEGER, 
 	would_expire_count INTEGER, 
-	is_partial BOOLEAN DEFAULT false NOT NULL, 
 	expiry_step_failed BOOLEAN DEFAULT false NOT NULL, 
 	skipped_reason TEXT, 
 	expiry_blocked BOOLEAN DEFAULT false NOT NULL, 
@@ -564,7 +563,7 @@ CREATE TABLE catalogue_runs (
 	CONSTRAINT catalogue_runs_would_expire_count_counted CHECK (would_expire_count >= 0), 
 	CONSTRAINT catalogue_runs_remote_size_counted CHECK (remote_size >= 0), 
 	CONSTRAINT catalogue_runs_sums CHECK (products_upserted = products_created + products_changed + products_unchanged), 
-	CONSTRAINT catalogue_runs_every_row_once CHECK (rows_read = products_upserted + products_rejected + duplicate_key_count OR is_partial), 
+	CONSTRAINT catalogue_runs_every_row_once CHECK (rows_read = products_upserted + products_rejected + duplicate_key_count), 
 	CONSTRAINT catalogue_runs_errors_counted CHECK (error_count >= 0 AND duplicate_key_count >= 0), 
 	CONSTRAINT catalogue_runs_blocked_has_a_reason CHECK (expiry_blocked = (expiry_blocked_reason IS NOT NULL)), 
 	CONSTRAINT catalogue_runs_approved_was_waiting CHECK (expiry_approved_at IS NULL OR expiry_blocked OR expiry_step_failed), 
@@ -578,9 +577,9 @@ CREATE TABLE catalogue_runs (
 	CONSTRAINT catalogue_runs_source_id_fkey FOREIGN KEY(source_id) REFERENCES sources (id)
 );
 
-CREATE INDEX catalogue_runs_source ON catalogue_runs (source_id);
-
 CREATE INDEX catalogue_runs_feed_obs ON catalogue_runs (feed_id, obs_seq);
+
+CREATE INDEX catalogue_runs_source ON catalogue_runs (source_id);
 
 COMMENT ON COLUMN catalogue_runs.run_id IS 'UUID version 7';
 
@@ -596,7 +595,7 @@ COMMENT ON COLUMN catalogue_runs.products_vanished IS 'on the shelf of the last 
 
 COMMENT ON COLUMN catalogue_runs.products_expired IS 'would_expire_count if promoted, else 0';
 
-COMMENT ON COLUMN catalogue_runs.is_partial IS 'FAILED with a committed batch';
+COMMENT ON COLUMN catalogue_runs.prices_written IS 'null until the first batch is committed';
 
 COMMENT ON COLUMN catalogue_runs.skipped_reason IS 'UNCHANGED_MTIME or UNCHANGED_HASH';
 
@@ -649,9 +648,9 @@ CREATE TABLE prices (
 	CONSTRAINT prices_source_product_id_fkey FOREIGN KEY(source_product_id) REFERENCES source_products (id)
 );
 
-CREATE INDEX prices_source_product_latest ON prices (source_product_id, obs_seq DESC, id DESC);
-
 CREATE UNIQUE INDEX prices_affiliate_dedupe ON prices (source_product_id, affiliate_feed_run_id, price_signature_hash) WHERE affiliate_feed_run_id IS NOT NULL;
+
+CREATE INDEX prices_source_product_latest ON prices (source_product_id, obs_seq DESC, id DESC);
 
 COMMENT ON TABLE prices IS 'Append-only: the database refuses UPDATE, DELETE and TRUNCATE. No other unique index may be added.';
 
@@ -864,7 +863,7 @@ SELECT r.id, c.feed_id, c.source_id, r.trigger,
        c.products_upserted, c.products_expired, c.products_rejected, c.prices_written,
        c.error_count, c.duplicate_key_count, c.url_hash_fallback_count,
        c.active_count_before, c.seen_success_count, c.would_expire_count,
-       c.is_partial, c.expiry_step_failed, c.skipped_reason,
+       r.status IN ('failed', 'canceled') AND c.prices_written IS NOT NULL AS is_partial, c.expiry_step_failed, c.skipped_reason,
        c.expiry_blocked, c.expiry_blocked_reason, c.expiry_approved_at, c.expiry_approved_by,
        c.artifact_url,
        c.expiry_rejected_at, c.expiry_rejected_by, c.expiry_rejected_reason,
@@ -1015,3 +1014,18 @@ SELECT last.product_id AS source_product_id, price.id AS price_id,
         WHERE latest.source_product_id = last.product_id AND latest.obs_seq <= k.cutoff_obs
         ORDER BY latest.obs_seq DESC, latest.id DESC
         LIMIT 1) price ON true;
+
+-- A run that failed makes the next one read whatever is there, whoever closed it: itself, the next run or the reaper.
+CREATE FUNCTION forget_file() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE feed_settings f
+       SET last_remote_mtime = NULL, last_remote_size = NULL, last_content_hash = NULL
+      FROM catalogue_runs c
+     WHERE c.run_id = NEW.id AND f.id = c.feed_id;
+    RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER ingestion_runs_forget_file AFTER UPDATE OF status ON ingestion_runs
+    FOR EACH ROW WHEN (NEW.pipeline = 'catalogue' AND NEW.status IN ('failed', 'canceled'))
+    EXECUTE FUNCTION forget_file();
