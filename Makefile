@@ -25,8 +25,8 @@ test: setup ## The whole test suite but the slow proofs, and the map from the sp
 test-slow: setup ## The slow proofs
 	$(BIN)/pytest -m slow --numprocesses 2
 
-bench: setup ## Not yet: benchmarks come with the catalogue engine
-	@echo 'not yet: there is nothing to measure before the catalogue engine'
+bench: setup ## Measure the ledger; writes benchmarks/results and the tables in benchmarks/README.md
+	$(BIN)/python -m benchmarks.ledger
 
 lint: setup ## Style, types and the import directions
 	$(BIN)/ruff check .

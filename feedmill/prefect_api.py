@@ -80,6 +80,8 @@ def _settings(server: PrefectServer) -> Iterator[None]:
         # Every flow would wait up to a second for its heartbeat thread to wake and end. Only automations read
         # heartbeats, and a temporary server has none.
         "flows.heartbeat_frequency": None,
+        # Prefect pickles what a flow raised, whether results are kept or not: into the server's folder, gone with it.
+        "results.local_storage_path": server.folder / "storage",
     }
     _send_what_is_queued()
     # The second makes threads with a context of their own see the same settings, as Prefect's test harness has it.

@@ -50,6 +50,7 @@ class PrefectServer:
 
     url: str
     auth_string: str = field(repr=False)  # `user:password`: other users of this machine can reach the port, too
+    folder: Path
 
 
 class PrefectUnavailableError(FeedmillError):
@@ -105,7 +106,7 @@ def _launch(folder: Path, *, services: bool) -> tuple[subprocess.Popen[bytes], P
     except BaseException:
         _stop(process)
         raise
-    return process, PrefectServer(url=f"http://127.0.0.1:{port}/api", auth_string=auth_string)
+    return process, PrefectServer(url=f"http://127.0.0.1:{port}/api", auth_string=auth_string, folder=folder)
 
 
 def _environment(folder: Path, auth_string: str, *, services: bool) -> dict[str, str]:

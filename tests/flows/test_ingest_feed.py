@@ -4,13 +4,16 @@ import gzip
 import logging
 import signal
 import socket
+import threading
 import time
 from contextlib import contextmanager, suppress
 
+import psycopg
 import pytest
 from prefect import get_client
 from prefect.concurrency.sync import concurrency
 from prefect.exceptions import TerminationSignal
+from psycopg.rows import dict_row
 
 from db import engine
 from db.clock import Clock
@@ -531,6 +534,39 @@ def test_busy_feed_makes_no_record_and_no_job(mill, database, monkeypatch):
     mill.run(at=after(1))
 
 
+def test_run_takes_the_job_that_is_queued_while_it_starts(mill, database):
+    """A dispatcher claims the slot between the look for a waiting job and the making of one."""
+    mill.deliver(*three())
+    done = threading.Event()
+    blocked = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    stop = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objid = %s"
+
+    def commit_when_waited_for():
+        with engine.open_connection(database) as watching:
+            until(lambda: watching.execute(blocked).fetchall())
+            dispatcher.commit()
+            if not done.wait(10):
+                watching.execute(stop, [mill.lock_id()])
+
+    with psycopg.connect(database, row_factory=dict_row) as dispatcher:
+        queued = builders.insert(dispatcher, "ingestion_jobs", key=mill.key, slot=START)
+        thread = threading.Thread(target=commit_when_waited_for)
+        thread.start()
+        try:
+            record = mill.run(at=after(1))
+        finally:
+            done.set()
+            thread.join()
+    assert [job["id"] for job in mill.jobs()] == [record["job_id"]] == [queued["id"]]
+
+
+def until(condition):
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "did not happen within a minute"
+        time.sleep(0.01)
+
+
 def test_busy_limit_in_prefect_does_not_stop_a_run(mill):
     """It keeps the pages of Prefect honest; the lock in Postgres keeps runs apart."""
     mill.deliver(*three())
@@ -728,10 +764,7 @@ def test_run_that_loses_its_session_writes_nothing_more(mill, database, two_per_
         with engine.open_connection(database) as other:
             held = "FROM pg_locks WHERE locktype = 'advisory' AND objid = %s"
             other.execute(f"SELECT pg_terminate_backend(pid) {held}", [mill.lock_id()])
-            deadline = time.monotonic() + 30
-            while other.execute(f"SELECT {held}", [mill.lock_id()]).fetchall():
-                assert time.monotonic() < deadline
-                time.sleep(0.01)
+            until(lambda: not other.execute(f"SELECT {held}", [mill.lock_id()]).fetchall())
         written.update(mill.written())
 
     with moment(kill), pytest.raises(LockLostError):

@@ -45,7 +45,7 @@ class Script:
 
     @property
     def has_left_nothing(self) -> bool:
-        return not any(psutil.pid_exists(pid) or Path(folder).exists() for pid, folder in self.servers)
+        return not any(_is_alive(pid) or Path(folder).exists() for pid, folder in self.servers)
 
 
 @pytest.fixture
@@ -71,6 +71,14 @@ def script(tmp_path: Path) -> Callable[..., Iterator[Script]]:
                 process.kill()
 
     return start
+
+
+def _is_alive(pid: int) -> bool:
+    """A process that has ended may wait for long until whoever adopted it takes note."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def eventually(condition: Callable[[], object]) -> None:

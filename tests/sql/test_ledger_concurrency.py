@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -198,6 +198,26 @@ def test_a_claim_that_nobody_took_for_submission_is_handed_out_by_the_next_tick(
     ledger.claim_due(toys.conn, now=NOON)
     assert tick(toys, recorder, NOON).submitted == 1
     assert recorder.handed[0]["id"] == toys.only_job(key)["id"]
+
+
+class Picky(Recorder):
+    """Has no deployment for one of the keys."""
+
+    def submit(self, job):
+        if job["key"] == "bear":
+            raise LookupError(job["key"])
+        return super().submit(job)
+
+
+@pytest.mark.xfail(reason="the first job that cannot be submitted ends every tick before the others", strict=True)
+def test_a_job_that_cannot_be_submitted_does_not_keep_back_the_others(toys):
+    toys.key("bear", next_run_at=after(-1))
+    toys.key("duck")
+    picky = Picky()
+    for minutes in (0, 2, 4):
+        with suppress(LookupError):
+            tick(toys, picky, NOON + minutes * MINUTE)
+    assert [job["key"] for job in picky.handed] == ["duck"]
 
 
 def test_a_flow_run_that_came_to_nothing_is_replaced_and_does_nothing_any_more(toys, recorder):
