@@ -223,16 +223,14 @@ def _job(conn: Connection, key: Key, start: Start, *, now: datetime) -> UUID:
     """The job to start: the one named, the one that waits, or a new one."""
     if start.job_id is not None:
         return start.job_id
-    waiting = jobs.select_active_job(conn, key)
-    if waiting is not None:
-        found: UUID = waiting["id"]
-        return found
     slot = now
-    while True:  # two requests at one moment, as happens with --at, are two slots all the same
-        queued = ledger.enqueue(conn, NewJob(key, slot, start.trigger, start.actor), now=now, actor=start.actor)
-        if queued is not None:
-            return UUID(str(queued["id"]))
-        slot += timedelta(microseconds=1)
+    while True:
+        waiting = jobs.select_active_job(conn, key)  # perhaps queued by a dispatcher this moment
+        if waiting is None:
+            waiting = ledger.enqueue(conn, NewJob(key, slot, start.trigger, start.actor), now=now, actor=start.actor)
+        if waiting is not None:
+            return UUID(str(waiting["id"]))
+        slot += timedelta(microseconds=1)  # two requests at one moment, as happens with --at, are two slots
 
 
 def succeed(run: Run, *, at: datetime) -> None:

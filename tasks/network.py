@@ -15,7 +15,7 @@ CONNECT_SECONDS = 15.0  # name look-up, TCP, handshake and login together
 REPLY_SECONDS = 60.0  # one stat, open or read; a chunk of 2 MiB in this time is 35 kB a second
 KEEPALIVE_SECONDS = 15.0  # a silent server is asked whether it lives
 KEEPALIVE_COUNT = 3  # and given up after this many questions without an answer
-CLOSE_SECONDS = 5.0
+CLOSE_SECONDS = 1.0  # for a goodbye; somebody who pressed Ctrl-C waits for it
 
 # Plain keys only: a host certificate has no fingerprint of its own that a person could compare.
 HOST_KEY_ALGORITHMS = (

@@ -170,6 +170,7 @@ sa.Index(
     *(ingestion_runs.c[column] for column in ("pipeline", "key", "status", "started_at")),
 )
 sa.Index("ingestion_runs_job", ingestion_runs.c.job_id)
+sa.Index("ingestion_runs_open", ingestion_runs.c.status, postgresql_where=sa.text("status IN ('pending', 'running')"))
 sa.Index("ingestion_runs_started", ingestion_runs.c.started_at)
 sa.Index(
     "ingestion_runs_one_running",

@@ -12,3 +12,10 @@ def prefect_session() -> Iterator[str]:
     """The address of the API. Never a configured server: tests must not write into a team's."""
     with temporary_prefect_api() as url:
         yield url
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All on one worker: a second server would cost more than what two workers would gain."""
+    for item in items:
+        if "prefect_session" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("prefect"))

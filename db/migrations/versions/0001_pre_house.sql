@@ -29,9 +29,9 @@ CREATE TABLE audit_events (
 	CONSTRAINT audit_events_level_known CHECK (level IN ('DEBUG', 'INFO', 'WARN', 'ERROR'))
 );
 
-CREATE INDEX audit_events_key ON audit_events (tenant_id, pipeline, key, id);
-
 CREATE INDEX audit_events_run ON audit_events (run_id) WHERE run_id IS NOT NULL;
+
+CREATE INDEX audit_events_key ON audit_events (tenant_id, pipeline, key, id);
 
 COMMENT ON TABLE audit_events IS 'Append-only. No foreign keys: an event outlives what it speaks of.';
 
@@ -100,9 +100,9 @@ CREATE TABLE schedules (
 	CONSTRAINT schedules_lock_id_key UNIQUE (lock_id)
 );
 
-CREATE INDEX schedules_requested ON schedules (manual_requested_at) WHERE status = 'ENABLED' AND manual_requested_at IS NOT NULL;
-
 CREATE INDEX schedules_due ON schedules (next_run_at) WHERE status = 'ENABLED' AND next_run_at IS NOT NULL;
+
+CREATE INDEX schedules_requested ON schedules (manual_requested_at) WHERE status = 'ENABLED' AND manual_requested_at IS NOT NULL;
 
 COMMENT ON COLUMN schedules.status IS 'DRAFT: made by `feeds add`; never runs; -> ENABLED (enable), REMOVED (remove)
 ENABLED: runs by slot and on request; -> PAUSED (pause), DISABLED (third failure), REMOVED (remove)
@@ -206,13 +206,13 @@ CREATE TABLE ingestion_jobs (
 	CONSTRAINT ingestion_jobs_finished_when_final CHECK ((status IN ('queued', 'running') OR (status = 'failed' AND next_retry_at IS NOT NULL)) = (finished_at IS NULL))
 );
 
-CREATE UNIQUE INDEX ingestion_jobs_one_active ON ingestion_jobs (tenant_id, pipeline, key) WHERE status IN ('queued', 'running') OR (status = 'failed' AND next_retry_at IS NOT NULL);
+CREATE INDEX ingestion_jobs_open ON ingestion_jobs (status) WHERE status IN ('queued', 'running');
 
 CREATE INDEX ingestion_jobs_run ON ingestion_jobs (run_id);
 
-CREATE INDEX ingestion_jobs_open ON ingestion_jobs (status) WHERE status IN ('queued', 'running');
-
 CREATE INDEX ingestion_jobs_retry_due ON ingestion_jobs (next_retry_at) WHERE next_retry_at IS NOT NULL;
+
+CREATE UNIQUE INDEX ingestion_jobs_one_active ON ingestion_jobs (tenant_id, pipeline, key) WHERE status IN ('queued', 'running') OR (status = 'failed' AND next_retry_at IS NOT NULL);
 
 CREATE INDEX ingestion_jobs_history ON ingestion_jobs (tenant_id, pipeline, key, created_at);
 
@@ -358,11 +358,11 @@ CREATE TABLE source_products (
 	CONSTRAINT source_products_source_id_fkey FOREIGN KEY(source_id) REFERENCES sources (id)
 );
 
-CREATE INDEX sp_source_id_id_idx ON source_products (source_id, id);
+CREATE INDEX source_products_sku_idx ON source_products (sku);
 
 CREATE INDEX source_products_impact_item_id_idx ON source_products (impact_item_id);
 
-CREATE INDEX source_products_sku_idx ON source_products (sku);
+CREATE INDEX sp_source_id_id_idx ON source_products (source_id, id);
 
 COMMENT ON COLUMN source_products.identity_type IS 'IMPACT_ITEM_ID: the network''s item id was there; final, immutable
 SKU: no item id, the retailer''s SKU was; final, immutable
@@ -411,17 +411,19 @@ CREATE TABLE ingestion_runs (
 	CONSTRAINT ingestion_runs_job_id_fkey FOREIGN KEY(job_id) REFERENCES ingestion_jobs (id) ON DELETE SET NULL
 );
 
-CREATE INDEX ingestion_runs_key_status_started ON ingestion_runs (pipeline, key, status, started_at);
+CREATE INDEX ingestion_runs_job ON ingestion_runs (job_id);
 
-CREATE INDEX ingestion_runs_key_trigger_started ON ingestion_runs (pipeline, key, trigger, started_at);
+CREATE INDEX ingestion_runs_open ON ingestion_runs (status) WHERE status IN ('pending', 'running');
+
+CREATE INDEX ingestion_runs_key_status_started ON ingestion_runs (pipeline, key, status, started_at);
 
 CREATE INDEX ingestion_runs_key_started ON ingestion_runs (pipeline, key, started_at);
 
+CREATE UNIQUE INDEX ingestion_runs_one_running ON ingestion_runs (tenant_id, pipeline, key) WHERE status = 'running' AND pipeline = 'catalogue';
+
 CREATE INDEX ingestion_runs_started ON ingestion_runs (started_at);
 
-CREATE INDEX ingestion_runs_job ON ingestion_runs (job_id);
-
-CREATE UNIQUE INDEX ingestion_runs_one_running ON ingestion_runs (tenant_id, pipeline, key) WHERE status = 'running' AND pipeline = 'catalogue';
+CREATE INDEX ingestion_runs_key_trigger_started ON ingestion_runs (pipeline, key, trigger, started_at);
 
 COMMENT ON COLUMN ingestion_runs.id IS 'UUID version 7';
 
@@ -648,9 +650,9 @@ CREATE TABLE prices (
 	CONSTRAINT prices_source_product_id_fkey FOREIGN KEY(source_product_id) REFERENCES source_products (id)
 );
 
-CREATE UNIQUE INDEX prices_affiliate_dedupe ON prices (source_product_id, affiliate_feed_run_id, price_signature_hash) WHERE affiliate_feed_run_id IS NOT NULL;
-
 CREATE INDEX prices_source_product_latest ON prices (source_product_id, obs_seq DESC, id DESC);
+
+CREATE UNIQUE INDEX prices_affiliate_dedupe ON prices (source_product_id, affiliate_feed_run_id, price_signature_hash) WHERE affiliate_feed_run_id IS NOT NULL;
 
 COMMENT ON TABLE prices IS 'Append-only: the database refuses UPDATE, DELETE and TRUNCATE. No other unique index may be added.';
 
@@ -766,11 +768,11 @@ CREATE TABLE shelf_spans (
 	CONSTRAINT shelf_spans_product_id_fkey FOREIGN KEY(product_id) REFERENCES source_products (id)
 );
 
-CREATE INDEX shelf_spans_source ON shelf_spans (source_id, to_seq);
+CREATE UNIQUE INDEX shelf_spans_one_open ON shelf_spans (product_id) WHERE to_seq IS NULL;
 
 CREATE INDEX shelf_spans_open ON shelf_spans (source_id, product_id) WHERE to_seq IS NULL;
 
-CREATE UNIQUE INDEX shelf_spans_one_open ON shelf_spans (product_id) WHERE to_seq IS NULL;
+CREATE INDEX shelf_spans_source ON shelf_spans (source_id, to_seq);
 
 COMMENT ON COLUMN shelf_spans.from_seq IS 'the first promotion of the span';
 
