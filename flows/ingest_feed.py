@@ -10,7 +10,7 @@ from db.clock import Clock
 from db.enums import Trigger
 from db.errors import BadRequestError
 from tasks.catalogue.steps import catalogue_run, fetch_file, load_file, promote, skip
-from tasks.exclusive import Start
+from tasks.run import Start
 from tasks.steps import submission
 
 

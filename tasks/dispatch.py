@@ -8,7 +8,7 @@ from uuid import UUID
 from db import jobs
 from db.clock import Clock
 from db.engine import Connection, Row, transaction
-from tasks import ledger
+from tasks import ledger, progress
 from tasks.exclusive import worker_instance
 from tasks.ledger import Lost, Policies
 
@@ -67,7 +67,11 @@ def hand_out(conn: Connection, submitter: Submitter, *, now: datetime) -> tuple[
     submitted = finished = 0
     while batch := jobs.mark_submissions(conn, now=now, limit=SUBMIT_BATCH):
         for job in batch:
-            flow_run_id = submitter.submit(job)
+            try:
+                flow_run_id = submitter.submit(job)
+            except Exception as error:  # noqa: BLE001 - a later tick hands it out again; the others must not wait for it
+                progress.tell(f"{job['key']} could not be handed out: {error}")
+                continue
             if flow_run_id is None:
                 finished += 1
             else:

@@ -170,4 +170,5 @@ def count_failure(
     if counts and after["consecutive_failures"] == limit and after["status"] == ScheduleStatus.DISABLED:
         failures = after["consecutive_failures"]
         note(conn, key, "FEED_AUTO_DISABLED", actor=actor, at=now, consecutive_failures=failures, last_error=error_code)
-        jobs.cancel_jobs(conn, key, error_code="FEED_DISABLED", error_message="disabled", now=now)
+        reason = FeedmillError("disabled due to repeated failures", code="FEED_DISABLED")
+        cancel(conn, key, reason=reason, actor=actor, now=now)

@@ -15,9 +15,10 @@ from db.enums import Recovery, Trigger
 from db.jobs import Key, NewJob
 from tasks import exclusive, ledger, policy
 from tasks.errors import IngestError
-from tasks.exclusive import LockLostError, Pipeline, Run, Start, Target
+from tasks.exclusive import LockLostError
 from tasks.ledger import Policies
 from tasks.policy import RetryPolicy
+from tasks.run import Pipeline, Run, Start, Target
 from tests.builders import NOON, insert
 
 PIPELINE = "toy"

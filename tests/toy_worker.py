@@ -15,7 +15,7 @@ from db.clock import Clock
 from db.engine import Connection, Row
 from db.errors import BadRequestError, BusyError
 from tasks import dispatch, exclusive, ledger
-from tasks.exclusive import Run, Start
+from tasks.run import Run, Start
 from tests.builders import NOON
 from tests.fakes.submitter import Recorder
 from tests.toy import after, end_well, toy_pipeline

@@ -21,7 +21,8 @@ from tasks.catalogue.config import DEFAULT_MAX_BYTES, DEFAULT_MAX_ROWS
 from tasks.catalogue.diff import STATE
 from tasks.catalogue.freshness import LastFile, SkipReason, unchanged_by_hash, unchanged_by_stat
 from tasks.catalogue.registry import PIPELINE, find_feed
-from tasks.exclusive import Pipeline, Run, Start, Target, exclusive_run
+from tasks.exclusive import exclusive_run
+from tasks.run import Pipeline, Run, Start, Target
 from tasks.steps import live_task_options, shown_as_busy
 from tasks.transport import Download, Remote, RemoteStat, open_retriever
 

@@ -25,6 +25,7 @@ from tasks.catalogue import load, registry, steps
 from tasks.catalogue.parse import EmptyFileError
 from tasks.errors import IngestError
 from tasks.exclusive import LockLostError
+from tasks.run import Start
 from tests import builders
 from tests.mill import START, after, csv_text, deliver, row, touch
 
@@ -634,7 +635,7 @@ def test_ledger_of_a_cancel(mill):
 
 def test_run_that_is_told_to_end_is_a_cancel_too(mill):
     """SIGTERM, as from a service that is restarted; Prefect turns it into an exception of its own."""
-    start = exclusive.Start(clock=Clock(after(1)))
+    start = Start(clock=Clock(after(1)))
     with pytest.raises(TerminationSignal), steps.catalogue_run(mill.key, start):
         raise TerminationSignal(signal=signal.SIGTERM)
     assert mill.newest_run()["error_code"] == "CANCELED_BY_OPERATOR"

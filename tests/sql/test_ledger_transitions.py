@@ -378,7 +378,6 @@ def test_disabling_cancels_what_waits(any_conn):
     assert (toys.schedule(key)["status"], job["status"], job["error_code"]) == ("DISABLED", "canceled", "FEED_DISABLED")
 
 
-@pytest.mark.xfail(reason="canceled without an event", strict=True)
 def test_disabling_says_what_it_canceled(any_conn):
     toys = Toys(any_conn)
     key = toys.key(consecutive_failures=2)
