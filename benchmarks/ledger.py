@@ -37,23 +37,28 @@ _SCHEDULES = """
     SELECT 'default', 'toy', 'toy-' || n, 'ENABLED', 3600, %(never)s, %(now)s, %(now)s
       FROM generate_series(0, %(count)s - 1) n
 """
+_END_JOBS = "UPDATE ingestion_jobs SET status = 'success', finished_at = created_at WHERE status = 'queued'"
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """A database with so many schedules."""
+    """A database with so many schedules. Each tick comes with a connection of its own, as a dispatcher's does."""
 
-    conn: Connection
+    address: str
     size: int
+
+    def timed(self, act: Callable[[Connection], object]) -> float:
+        """Seconds of the act alone."""
+        with engine.open_connection(self.address) as conn:
+            return timed(lambda: act(conn))
 
     def make_due(self, chosen: list[int], now: datetime) -> None:
         """Exactly these are due; what ran before has ended."""
         keys = [f"toy-{number}" for number in chosen]
-        self.conn.execute(
-            "UPDATE ingestion_jobs SET status = 'success', finished_at = created_at WHERE status = 'queued'"
-        )
-        self.conn.execute("UPDATE schedules SET next_run_at = %s WHERE next_run_at < %s", [NEVER, NEVER])
-        self.conn.execute("UPDATE schedules SET next_run_at = %s WHERE key = ANY(%s)", [now, keys])
+        with engine.open_connection(self.address) as conn:
+            conn.execute(_END_JOBS)
+            conn.execute("UPDATE schedules SET next_run_at = %s WHERE next_run_at < %s", [NEVER, NEVER])
+            conn.execute("UPDATE schedules SET next_run_at = %s WHERE key = ANY(%s)", [now, keys])
 
 
 @contextmanager
@@ -68,16 +73,16 @@ def ledgers() -> Iterator[list[Ledger]]:
             embedded.remove()
 
 
-def _filled(server: str, size: int) -> Connection:
+def _filled(server: str, size: int) -> str:
     name = f"bench_{size}"
     with engine.open_connection(server) as admin:
         admin.execute(f"CREATE DATABASE {name}")
     address = urlsplit(server)._replace(path=f"/{name}").geturl()
     engine.bring_up_to_date(address)
-    conn = engine.open_connection(address)
-    conn.execute(_SCHEDULES, {"never": NEVER, "now": START, "count": size})
-    conn.execute("ANALYZE")
-    return conn
+    with engine.open_connection(address) as conn:
+        conn.execute(_SCHEDULES, {"never": NEVER, "now": START, "count": size})
+        conn.execute("ANALYZE")
+    return address
 
 
 def timed(act: Callable[[], object]) -> float:
@@ -94,14 +99,14 @@ def claims(of: list[Ledger]) -> dict[str, Any]:
         now = START + timedelta(hours=number)
         for one in of if number % 2 else reversed(of):  # neither always comes after the other
             one.make_due(chance.sample(range(one.size), DUE), now)
-            took = timed(lambda one=one, now=now: _claim(one, now))
+            took = one.timed(lambda conn, now=now: _claim(conn, now))
             if number:  # the first round reads everything for the first time
                 seconds[one.size].append(took)
     return {str(size): report.spread(values) for size, values in seconds.items()}
 
 
-def _claim(one: Ledger, now: datetime) -> None:
-    claimed = ledger.claim_due(one.conn, now=now)
+def _claim(conn: Connection, now: datetime) -> None:
+    claimed = ledger.claim_due(conn, now=now)
     assert claimed == DUE, claimed
 
 
@@ -110,7 +115,7 @@ def idle(of: list[Ledger]) -> dict[str, Any]:
     seconds: dict[int, list[float]] = {one.size: [] for one in of}
     for _ in range(ROUNDS):
         for one in of:
-            seconds[one.size].append(timed(lambda one=one: _look(one.conn)))
+            seconds[one.size].append(one.timed(_look))
     return {str(size): report.spread(values) for size, values in seconds.items()}
 
 
@@ -126,19 +131,17 @@ def enqueueing(one: Ledger) -> dict[str, Any]:
     now = START + timedelta(days=1000)
     chosen = random.Random(SEED).sample(range(one.size), ENQUEUED)  # noqa: S311 - no secret
     new = [NewJob(Key("default", "toy", f"toy-{number}"), now, Trigger.MANUAL) for number in chosen]
-    return report.spread([timed(lambda job=job: ledger.enqueue(one.conn, job, now=now)) for job in new])
+    with engine.open_connection(one.address) as conn:
+        return report.spread([timed(lambda job=job: ledger.enqueue(conn, job, now=now)) for job in new])
 
 
 def measure() -> dict[str, Any]:
     with ledgers() as both:
-        for one in both:
-            one.make_due([], START)
         figures = {"idle": idle(both), "claim": claims(both)}
         both[-1].make_due([], START)
         figures["enqueue"] = enqueueing(both[-1])
-        postgres = both[0].conn.info.server_version
-        for one in both:
-            one.conn.close()
+        with engine.open_connection(both[0].address) as conn:
+            postgres = conn.info.server_version
     few, many = (figures["claim"][str(size)]["median_ms"] for size in SIZES)
     return {
         "commit": report.commit(),

@@ -12,6 +12,7 @@ from prefect.exceptions import ObjectNotFound
 
 from db.clock import Clock, system_now
 from db.engine import Row
+from db.errors import FeedmillError
 from tasks import progress
 from tasks.pipelines import PIPELINES
 from tasks.steps import SUBMISSION_TAG
@@ -27,7 +28,12 @@ class ServerSubmitter:
 
     def submit(self, job: Row) -> UUID:
         """Keys and ids as parameters; a submission number in key and tag, because idempotency keys are for ever."""
-        deployment = self._client.read_deployment_by_name(PIPELINES[job["pipeline"]].deployment)
+        name = PIPELINES[job["pipeline"]].deployment
+        try:
+            deployment = self._client.read_deployment_by_name(name)
+        except ObjectNotFound:
+            message = f"there is no deployment {name} on the Prefect server; make it with: prefect deploy --all"
+            raise FeedmillError(message, code="DEPLOYMENT_MISSING") from None
         flow_run = self._client.create_flow_run_from_deployment(
             deployment.id,
             parameters={"feed_key": job["key"], "trigger": job["trigger"], "job_id": str(job["id"])},
@@ -57,9 +63,9 @@ def _came_to_nothing(flow_run: FlowRun) -> bool:
 class LocalSubmitter:
     """Carries jobs out in this process. What goes wrong is in the ledger; the next job comes all the same."""
 
-    def __init__(self, clock: Clock, *, before_first: Callable[[], None]) -> None:
+    def __init__(self, clock: Clock, *, before_first: Callable[[], object]) -> None:
         self._at = clock.at
-        self._before_first: Callable[[], None] | None = before_first
+        self._before_first: Callable[[], object] | None = before_first
 
     def submit(self, job: Row) -> None:
         if self._before_first:

@@ -51,6 +51,7 @@ def dispatch(*, startup: bool, at: str | None) -> Reply:
     lost = ledger.Lost(ledger.STARTUP_RECOVERY, at_startup=True) if startup else None
     with ExitStack() as stack:
         conn = stack.enter_context(engine.connect())
+        stack.enter_context(running.progress_bars())
         done = asdict(tick(conn, _submitter(stack, clock), POLICIES, clock=clock, lost=lost))
     counts = ", ".join(f"{count:,} {name}" for name, count in done.items())
     return Reply(done, counts)
@@ -65,8 +66,4 @@ def _submitter(stack: ExitStack, clock: Clock) -> "Submitter":
 
         return ServerSubmitter(stack.enter_context(get_client(sync_client=True)))
 
-    def before_first() -> None:
-        stack.enter_context(prefect_api.prefect_api())
-        stack.enter_context(running.progress_bars())
-
-    return LocalSubmitter(clock, before_first=before_first)
+    return LocalSubmitter(clock, before_first=lambda: stack.enter_context(prefect_api.prefect_api()))

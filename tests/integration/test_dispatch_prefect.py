@@ -165,6 +165,14 @@ def test_dispatch_command_submits_to_the_configured_server(client, deployment, m
     assert len(made_runs(client, deployment)) == 1
 
 
+def test_dispatch_command_says_what_it_could_not_submit(client, mill, capsys):
+    """No deployment of the pipeline on the server: the feed would never run, and nobody would know why."""
+    contract.run(cli.app, ["dispatch", "--json", "--at", "2026-03-02T18:00:00Z"])
+    said = capsys.readouterr().err
+    assert "northfork" in said
+    assert "ingest-feed/catalogue" in said
+
+
 def test_dispatch_here_runs_what_is_due_from_file_to_offers(prefect_session, mill):
     from tasks.submitters import LocalSubmitter  # noqa: PLC0415
 

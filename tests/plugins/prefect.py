@@ -14,6 +14,7 @@ def prefect_session() -> Iterator[str]:
         yield url
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """All on one worker: a second server would cost more than what two workers would gain."""
     for item in items:

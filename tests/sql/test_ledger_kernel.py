@@ -1,5 +1,6 @@
 """The kernel, function by function: what is queued, claimed, asked for, retried and canceled."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -8,9 +9,10 @@ from db.clock import Clock
 from db.enums import Trigger
 from db.errors import BadRequestError, BusyError, RefusedError
 from db.jobs import Key
-from tasks import dispatch, ledger
+from tasks import dispatch, exclusive, ledger
+from tasks.run import Start
 from tests.builders import NOON, insert
-from tests.toy import ToyError, Toys, after, end_well, eventually
+from tests.toy import ToyError, Toys, after, end_well, eventually, toy_pipeline
 
 ACTIVE = ["queued", "running", "waiting"]
 FINAL = ["success", "failed", "dead_letter", "skipped_timeout", "canceled"]
@@ -386,6 +388,37 @@ def test_a_run_adopts_the_job_that_waits_with_its_trigger(toys):
     ledger.claim_due(toys.conn, now=NOON)
     toys.succeed(key, after(1), trigger=Trigger.MANUAL)
     assert (toys.only_job(key)["slot"], toys.runs(key)[0]["trigger"]) == (NOON, "SCHEDULED")
+
+
+@pytest.mark.spec("002 6.4.1")
+def test_a_run_that_cannot_be_recorded_leaves_its_job_as_it_was(toys):
+    """Job, record and what the pipeline adds to it are one transaction, before the body begins."""
+
+    def break_down(_):
+        raise ToyError
+
+    key = toys.key()
+    toys.enqueue(key)
+    before = toys.jobs(key)
+    pipeline = replace(toy_pipeline(), on_start=break_down)
+    with pytest.raises(ToyError), exclusive.exclusive_run(pipeline, key.key, Start(clock=Clock(NOON))):
+        pytest.fail("it ran")
+    assert (toys.jobs(key), toys.runs(key)) == (before, [])
+    assert [event["event_name"] for event in toys.events(key)] == ["job.queued"]
+    eventually(lambda: not toys.is_locked(key))
+
+
+@pytest.mark.spec("002 6.4", "002 6.4.1")
+def test_every_attempt_has_a_record_of_its_own_with_the_trigger_of_its_job(toys):
+    key = toys.key()
+    ledger.claim_due(toys.conn, now=NOON)
+    toys.crash(key)
+    toys.reap(after(1))
+    toys.succeed(key, after(1), trigger=Trigger.MANUAL)
+    assert [(run["trigger"], run["status"]) for run in toys.runs(key)] == [
+        ("SCHEDULED", "failed"), ("SCHEDULED", "completed"),
+    ]  # fmt: skip
+    assert {run["job_id"] for run in toys.runs(key)} == {toys.only_job(key)["id"]}
 
 
 @pytest.mark.spec("001 10")

@@ -211,6 +211,10 @@ OPERATIONS = {
     "fail": (lambda toys, job: close(toys, job, JobStatus.FAILED), {"running"}),
     "retry": (lambda toys, _: ledger.retry_due(toys.conn, now=after(2)), {"waiting"}),
     "submit": (lambda toys, _: jobs.mark_submissions(toys.conn, now=NOON, limit=9), {"queued"}),
+    "take back": (
+        lambda toys, job: jobs.mark_unsubmitted(toys.conn, job["id"], submission=0, now=after(1)),
+        {"queued"},
+    ),
     "declare lost": (declare_lost, {"running"}),
 }
 
