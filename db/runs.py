@@ -28,6 +28,10 @@ def take_lock(conn: Connection, lock_id: int, *, seconds: float) -> bool:
         time.sleep(_LOCK_POLL_SECONDS)
 
 
+def release_lock(conn: Connection, lock_id: int) -> None:
+    conn.execute("SELECT pg_advisory_unlock(%s)", [lock_id])
+
+
 def take_lock_to_close(conn: Connection, lock_id: int) -> bool:
     """Hold the lock until the transaction ends, if it is free."""
     return bool(only_row(conn.execute("SELECT pg_try_advisory_xact_lock(%s) AS taken", [lock_id]))["taken"])

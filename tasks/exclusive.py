@@ -48,6 +48,7 @@ def exclusive_run(pipeline: Pipeline, key: str, start: Start) -> Iterator[Run]:
         finally:
             if run.is_closed and not conn.closed:
                 ledger.enqueue_requests(conn, now=run.now(), key=run.key)
+                runs.release_lock(conn, schedule["lock_id"])  # now, not a moment after the session has gone
 
 
 def find_schedule(conn: Connection, pipeline: str, key: str) -> Row:

@@ -64,6 +64,7 @@ CONNECTORS = RetryPolicy(
     job_retries=5,
     backoff=Backoff(base_seconds=60, max_seconds=3600, jitter_ratio=0.25),
     crash_attempts=6,
+    lost_status=JobStatus.DEAD_LETTER,
     dead_letters=True,
 )
 EVIDENCE = RetryPolicy(job_retries=2, backoff=Backoff(base_seconds=60, max_seconds=3600), crash_attempts=3)

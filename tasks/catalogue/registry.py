@@ -12,6 +12,7 @@ from db.enums import ScheduleStatus, UnchangedPolicy
 from db.errors import BadRequestError, RefusedError
 from db.jobs import Key
 from tasks import audit, secrets
+from tasks import ledger as kernel
 from tasks.catalogue.config import Address
 
 PIPELINE = "catalogue"
@@ -213,6 +214,8 @@ def remove_feed(conn: Connection, key: str, actor: Actor) -> Row:
         )
         feeds.mark_primary(conn, feed["source_id"], is_primary=False, now=at)
         feeds.append_setting_log(conn, feed["source_id"], at=at, is_removed=True)
+        reason = RefusedError("removed before it started", code="FEED_REMOVED")
+        kernel.cancel(conn, key_of(feed), reason=reason, actor=actor.name, now=at)
         statuses = {"old_status": feed["status"], "new_status": ScheduleStatus.REMOVED}
         note(conn, feed, actor.name, "FEED_STATUS_CHANGED", at=at, **statuses)
         return find_feed(conn, key)
