@@ -42,7 +42,7 @@ class FetchedFile:
 def catalogue_run(feed_key: str, start: Start) -> Iterator[tuple[Run, Path]]:
     """A run of the feed under its lock, and a folder of its own."""
     with (
-        exclusive_run(_PIPELINE, feed_key, start) as run,
+        exclusive_run(CATALOGUE, feed_key, start) as run,
         shown_as_busy(PIPELINE, feed_key),
         files.work_folder() as folder,
     ):
@@ -63,7 +63,7 @@ def _on_failure(run: Run) -> None:
     catalogue.update_partial_figures(run.conn, run.id)
 
 
-_PIPELINE = Pipeline(PIPELINE, policy.CATALOGUE, find=_find, on_start=_on_start, on_failure=_on_failure)
+CATALOGUE = Pipeline(PIPELINE, policy.CATALOGUE, find=_find, on_start=_on_start, on_failure=_on_failure)
 
 
 @task(name="fetch-file", **_LIVE)
