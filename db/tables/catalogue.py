@@ -82,6 +82,8 @@ feed_settings = sa.Table(
     text("created_by"),
     moment("created_at", required=True),
     moment("updated_at", required=True),
+    sa.Column("max_product_count", sa.Integer, comment="null: as many as rows"),
+    sa.CheckConstraint("max_product_count > 0", name="max_product_count_positive"),
     sa.CheckConstraint("expiry_hours BETWEEN 1 AND 168", name="expiry_hours_range"),
     sa.CheckConstraint("heartbeat_hours BETWEEN 0 AND 8760", name="heartbeat_hours_range"),
     sa.CheckConstraint("port BETWEEN 1 AND 65535", name="port_range"),

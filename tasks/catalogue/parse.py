@@ -1,35 +1,22 @@
-"""From a delivered file to a frame of texts: what the bytes are, and their records as they stand."""
+"""From a delivered file to frames of texts with their row numbers; no record is lost without a word."""
 
-import codecs
-import gzip
-from dataclasses import dataclass
+import csv
+import queue
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
 
 import polars as pl
 
-from tasks import files
+from tasks.catalogue.dialect import Dialect, EmptyFileError, UnreadableFileError
+from tasks.catalogue.records import Piece, pieces
+from tasks.catalogue.stream import blocks
 from tasks.errors import IngestError
 
-DELIMITERS = (",", "\t", ";", "|")
-GZIP_MAGIC = b"\x1f\x8b"
-ROW = "\x00row"  # the column of row numbers: a name that no header can hold
-FIRST_DATA_ROW = 2  # as a spreadsheet numbers it: the header is row 1
-_PROBE_BYTES = 65_536
-
-
-class EmptyFileError(IngestError):
-    """The file holds no data rows."""
-
-    code = "EMPTY_FILE"
-    hint = "an empty file never means that everything is gone; nothing was changed"
-
-
-class UnreadableFileError(IngestError):
-    """The file is not delimited text."""
-
-    code = "PARSE_ERROR"
-    hint = "feedmill reads comma-, tab-, semicolon- or pipe-separated UTF-8 text, gzipped or not"
+ROW = "row_number"  # as a spreadsheet numbers it: the header is row 1
+_AHEAD = 2  # pieces that are split while another is parsed
 
 
 class RowLimitError(IngestError):
@@ -39,79 +26,128 @@ class RowLimitError(IngestError):
     hint = "if the number is right, raise the limit with: feedmill feeds set KEY --max-rows N"
 
 
+class RowsLostError(IngestError):
+    """A parser gave fewer or more rows than the file has records; nothing was written."""
+
+    code = "ROWS_LOST"
+
+
 @dataclass(frozen=True)
-class Dialect:
-    """What the bytes of a file are."""
+class Limits:
+    """How much a file may hold."""
 
-    compression: str
-    encoding: str
-    delimiter: str
-    quote: str | None
-
-    def document(self) -> dict[str, Any]:
-        return dict(vars(self))
+    max_rows: int
+    max_bytes: int  # inflated
 
 
-def detect(path: Path) -> Dialect:
-    """Compression, encoding, delimiter and quote, from the first bytes."""
-    with files.open_for_read(path) as raw:
-        is_gzip = raw.read(2) == GZIP_MAGIC
-        raw.seek(0)
-        head = _first_bytes(raw, is_gzip=is_gzip)
-    if not head.strip():
+@dataclass(frozen=True)
+class Part:
+    """Some records: as texts under the names of their positions, and as they stand in the file."""
+
+    piece: Piece
+    cells: pl.DataFrame
+
+    def with_cells(self, cells: pl.DataFrame) -> "Part":
+        """Some of its records."""
+        return replace(self, cells=cells)
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self.piece.data) + sum(len(raw) for _, raw, _ in self.piece.rows)
+
+
+def read_header(path: Path, dialect: Dialect, limits: Limits) -> list[str]:
+    """The names of the columns: the first record."""
+    text = b""
+    for block in blocks(path, dialect, max_bytes=limits.max_bytes):
+        text = (text + block).lstrip(b"\r\n")
+        if b"\n" in text:
+            break
+    lines = text[:1_000_000].decode(errors="replace").split("\n")
+    quoting = csv.QUOTE_MINIMAL if dialect.quote else csv.QUOTE_NONE
+    header = next(csv.reader((f"{line}\n" for line in lines), delimiter=dialect.delimiter, quoting=quoting), [])
+    if not any(name.strip() for name in header):
         raise EmptyFileError
-    header = _text(head).partition("\n")[0]
-    delimiter = max(DELIMITERS, key=header.count)
-    if not header.count(delimiter):
-        message = "the first line holds no comma, tab, semicolon or pipe"
-        raise UnreadableFileError(message)
-    # Tab-separated files of the networks do not quote: a 16" barrel there is text.
-    quote = None if delimiter == "\t" and '"' not in header else '"'
-    return Dialect("GZIP" if is_gzip else "NONE", "utf-8", delimiter, quote)
+    return [name.strip() for name in header]
 
 
-def _first_bytes(raw: IO[bytes], *, is_gzip: bool) -> bytes:
-    if not is_gzip:
-        return raw.read(_PROBE_BYTES)
+def column(position: int) -> str:
+    return f"column_{position + 1}"  # as Polars names them
+
+
+def parts(path: Path, dialect: Dialect, header: list[str], limits: Limits, *, wanted: list[str]) -> Iterator[Part]:
+    """Every record behind the header, in order. Only the wanted columns are parsed."""
+    names = [column(position) for position in range(len(header))]
+    text = blocks(path, dialect, max_bytes=limits.max_bytes)
+    with _Ahead(pieces(text, dialect, len(header))) as split:
+        records = 0
+        for piece in split:
+            is_first, records = records == 0, records + piece.records
+            if records - 1 > limits.max_rows:  # the header is no row
+                message = f"the file has more than the {limits.max_rows:,} rows that this feed allows"
+                raise RowLimitError(message)
+            cells = _cells(piece, dialect, names, wanted=wanted)
+            if cells.height + len(piece.broken) != piece.records:
+                message = f"{piece.records} records from row {piece.first_row} on gave {cells.height} rows"
+                raise RowsLostError(message)
+            yield Part(piece, cells[1:] if is_first else cells)
+
+
+class _Ahead:
+    """Inflates and splits in a thread, while its user parses what it has."""
+
+    def __init__(self, split: Iterator[Piece]) -> None:
+        self._split = split
+        self._handed: queue.Queue[Piece | BaseException | None] = queue.Queue(maxsize=_AHEAD)
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="split-records", daemon=True)
+
+    def _work(self) -> None:
+        last: BaseException | None = None
+        try:
+            for piece in self._split:
+                self._handed.put(piece)
+                if self._is_over.is_set():
+                    break
+        except BaseException as error:  # noqa: BLE001 - raised again where the pieces are taken
+            last = error
+        self._handed.put(last)
+
+    def __enter__(self) -> Iterator[Piece]:
+        self._thread.start()
+        return self._taken()
+
+    def _taken(self) -> Iterator[Piece]:
+        while (item := self._handed.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        while self._thread.is_alive():  # a full queue must not hold it
+            with suppress(queue.Empty):
+                self._handed.get(timeout=0.01)
+
+
+def _cells(piece: Piece, dialect: Dialect, names: list[str], *, wanted: list[str]) -> pl.DataFrame:
+    if piece.ends is None:
+        numbers = pl.Series(ROW, [number for number, _, _ in piece.rows], dtype=pl.UInt32)
+        texts = [cells for _, _, cells in piece.rows]
+        return pl.DataFrame(texts, schema=dict.fromkeys(names, pl.String), orient="row").select(numbers, *wanted)
     try:
-        with gzip.open(raw) as inflated:
-            return inflated.read(_PROBE_BYTES)
-    except (OSError, EOFError) as error:
-        message = f"the file cannot be inflated: {error}"
-        raise UnreadableFileError(message) from error
-
-
-def _text(head: bytes) -> str:
-    if b"\x00" in head:
-        message = "the file holds zero bytes, so it is not text in UTF-8"
-        raise UnreadableFileError(message)
-    try:
-        # final=False: the probe may end in the middle of a character.
-        return codecs.getincrementaldecoder("utf-8-sig")().decode(head, final=False)
-    except UnicodeDecodeError as error:
-        message = f"byte {error.start} of the file is not UTF-8"
-        raise UnreadableFileError(message) from None
-
-
-def read_rows(path: Path, dialect: Dialect, *, max_rows: int) -> pl.DataFrame:
-    """Every record as texts under its own header, its number under `ROW`; refuses a ragged or an over-long file."""
-    try:
-        rows = pl.read_csv(
-            path,
+        return pl.read_csv(
+            piece.data,
+            has_header=False,
+            schema=dict.fromkeys(names, pl.String),
+            columns=wanted,
             separator=dialect.delimiter,
             quote_char=dialect.quote,
-            infer_schema=False,
+            empty_string_is_null=False,
             row_index_name=ROW,
-            row_index_offset=FIRST_DATA_ROW,
+            row_index_offset=piece.first_row,
         )
-    except pl.exceptions.NoDataError:
-        raise EmptyFileError from None
     except pl.exceptions.PolarsError as error:
-        message = f"the file cannot be read as delimited text: {str(error).partition(chr(10))[0]}"
+        said = str(error).partition("\n")[0]
+        message = f"the file cannot be read as delimited text, from row {piece.first_row} on: {said}"
         raise UnreadableFileError(message) from error
-    if rows.height == 0:
-        raise EmptyFileError
-    if rows.height > max_rows:
-        message = f"the file has {rows.height:,} rows, more than the {max_rows:,} that this feed allows"
-        raise RowLimitError(message)
-    return rows
