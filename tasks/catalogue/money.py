@@ -87,7 +87,7 @@ def is_ambiguous(texts: pl.Series, decimal: str | None) -> pl.Series:
     unsure = (
         bare.str.contains(_EITHER) | bare.str.contains(_WITH_COMMA)
         if decimal is None
-        else bare.str.contains(_COMMA if decimal == "." else _WITH_POINT)
+        else bare.str.contains(_WITH_COMMA if decimal == "." else _WITH_POINT)
     )
     return unsure.fill_null(value=False)
 

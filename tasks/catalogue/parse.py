@@ -64,11 +64,19 @@ def read_header(path: Path, dialect: Dialect, limits: Limits) -> list[str]:
         if b"\n" in text:
             break
     lines = text[:1_000_000].decode(errors="replace").split("\n")
-    quoting = csv.QUOTE_MINIMAL if dialect.quote else csv.QUOTE_NONE
-    header = next(csv.reader((f"{line}\n" for line in lines), delimiter=dialect.delimiter, quoting=quoting), [])
+    form = _Quoting if dialect.quote else _NoQuoting
+    header = next(csv.reader((f"{line}\n" for line in lines), form, delimiter=dialect.delimiter), [])
     if not any(name.strip() for name in header):
         raise EmptyFileError
     return [name.strip() for name in header]
+
+
+class _Quoting(csv.excel):
+    pass
+
+
+class _NoQuoting(csv.excel):
+    quoting = csv.QUOTE_NONE
 
 
 def column(position: int) -> str:
