@@ -8,13 +8,13 @@ import gzip
 import io
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 import polars as pl
 
-SEED = 20261118
+from benchmarks.catalogue.job import CHANGED, FIRST, SAME, SEED, files_of
+
 KEY = "CatalogItemId"
 CHANGED_IN = 10  # one price in ten
 PIECE_ROWS = 50_000  # about 28 MB of text at a time
@@ -50,28 +50,17 @@ _CARE = (
 _STOCK = ("InStock", "InStock", "InStock", "InStock", "InStock", "InStock", "LimitedAvailability", "OutofStock")
 
 
-@dataclass(frozen=True)
-class Catalogue:
-    """The files of one catalogue: the same rows in the same order, each once."""
+def write(folder: Path, rows: int, *, seed: int = SEED) -> dict[str, Path]:
+    """The files of a catalogue by step: the same rows in the same order, each once.
 
-    base: Path  # as delivered first
-    changed: Path  # one price in ten differs
-    same: Path  # the rows of `base` in other bytes: another level and time of compression
-
-
-def named(folder: Path, rows: int) -> Catalogue:
-    """Where the files of a catalogue of so many rows lie."""
-    return Catalogue(*(folder / f"catalogue-{rows}-{name}.csv.gz" for name in ("base", "changed", "same")))
-
-
-def write(folder: Path, rows: int, *, seed: int = SEED) -> Catalogue:
-    """The files of a catalogue, made piece by piece, so that memory does not grow with the number of rows."""
+    They are made piece by piece, so that memory does not grow with the number of rows.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    files = named(folder, rows)
+    files = files_of(folder, rows)
     with ExitStack() as stack:
-        base = stack.enter_context(_gzipped(files.base, level=6, mtime=1))
-        changed = stack.enter_context(_gzipped(files.changed, level=6, mtime=2))
-        same = stack.enter_context(_gzipped(files.same, level=5, mtime=3))
+        base = stack.enter_context(_gzipped(files[FIRST], level=6, mtime=1))
+        same = stack.enter_context(_gzipped(files[SAME], level=5, mtime=2))
+        changed = stack.enter_context(_gzipped(files[CHANGED], level=6, mtime=3))
         for first, piece in pieces(rows, seed=seed):
             text = _csv(piece.drop("Changed_Price"), header=first == 0)
             base.write(text)
@@ -95,11 +84,12 @@ def pieces(rows: int, *, seed: int = SEED) -> Iterator[tuple[int, pl.DataFrame]]
     """The number of the first row of each piece, and its rows with both prices, the second as `Changed_Price`."""
     for first in range(0, rows, PIECE_ROWS):
         numbers = pl.DataFrame({"n": pl.int_range(first, min(rows, first + PIECE_ROWS), eager=True)})
-        yield first, _with_columns(numbers.lazy(), seed).collect()
+        yield first, _columns(_drawn(numbers.lazy(), seed), seed).collect()
 
 
-def _with_columns(numbers: pl.LazyFrame, seed: int) -> pl.LazyFrame:
-    drawn = numbers.select(
+def _drawn(numbers: pl.LazyFrame, seed: int) -> pl.LazyFrame:
+    """What several columns of a row are made of."""
+    return numbers.select(
         "n",
         kind=_one_of(_KINDS, 1, seed),
         line=_one_of(_LINES, 2, seed),
@@ -112,6 +102,9 @@ def _with_columns(numbers: pl.LazyFrame, seed: int) -> pl.LazyFrame:
         is_changed=_chance(8, CHANGED_IN, seed) == 0,
         is_reduced=_chance(9, 4, seed) == 0,
     )
+
+
+def _columns(drawn: pl.LazyFrame, seed: int) -> pl.LazyFrame:
     return drawn.select(
         pl.col("item").alias(KEY),
         Unique_Merchant_SKU=pl.format("NF-{}", "item"),
@@ -171,7 +164,7 @@ def main() -> None:
     chosen = words.parse_args()
     for rows in chosen.rows:
         files = write(chosen.folder, rows, seed=chosen.seed)
-        for path in (files.base, files.changed, files.same):
+        for path in files.values():
             print(f"{path} {path.stat().st_size:,} bytes", flush=True)
 
 
