@@ -72,11 +72,12 @@ def compared(figures: Mapping[str, Any]) -> dict[str, Any]:
 def section(result: Mapping[str, Any]) -> list[str]:
     """The section of the README, from the results alone."""
     on, data = result["machine"], result["data"]
+    commit = result["commit"][:12] + result["commit"][40:]  # with its plus, if files differed
     lines = [
         "## The catalogue",
         "",
         f"{on['cores']} cores, {on['memory_gib']} GiB, {on['system']}, Python {on['python']}, Postgres {on['postgres']}"
-        f" (embedded, durability {data['durability']}); commit {result['commit'][:12]}; seed {result['seed']};"
+        f" (embedded, durability {data['durability']}); commit {commit}; seed {result['seed']};"
         f" `{result['command']}`",
         "",
         *_WHAT,
@@ -98,7 +99,7 @@ _WHAT = [
 def _size_table(rows: str, size: Mapping[str, Any]) -> list[str]:
     megabytes = f"{size['csv_bytes'] / 1e6:,.0f} MB of CSV, {size['gzip_bytes'] / 1e6:,.1f} MB gzipped"
     lines = [
-        f"### {int(rows):,} rows, {megabytes}",
+        f"### {int(rows):,} rows, {megabytes}, {_rounds(size['rounds'])}",
         "",
         "| | seconds | x floor | target | rows/s | WAL, MB | peak memory, MB | seconds of its parts |",
         "|---|---|---|---|---|---|---|---|",
@@ -109,6 +110,10 @@ def _size_table(rows: str, size: Mapping[str, Any]) -> list[str]:
             target = _target(rows, step) if name == "feedmill" else ""
             lines.append(_line(f"{title}: {STEP_TITLES[step]}", size[name][step], target=target))
     return lines
+
+
+def _rounds(number: int) -> str:
+    return "1 round" if number == 1 else f"{number} rounds"
 
 
 def _target(rows: str, step: str) -> str:
