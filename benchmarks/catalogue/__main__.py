@@ -5,6 +5,7 @@ Run from the root: python -m benchmarks.catalogue [--rows 50000 500000 5000000] 
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import time
@@ -83,6 +84,7 @@ def measure_size(there: Place, rows: int, names: tuple[str, ...], *, rounds: int
 
 
 def measure(chosen: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
+    load_average = round(os.getloadavg()[0], 1)  # of others: a reader sees whether the machine was quiet
     with place.server() as there:
         figures = {
             str(rows): measure_size(
@@ -99,7 +101,7 @@ def measure(chosen: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any
         "commit": report.commit(),
         "command": f"python -m benchmarks.catalogue --rows {' '.join(figures)}",
         "machine": report.machine(postgres=postgres),
-        "data": {"durability": "as the server comes", "changed": "one price in ten"},
+        "data": {"durability": "as the server comes", "changed": "one price in ten", "load_average": load_average},
         "seed": SEED,
         "figures": figures,
         "compared": table.compared(figures),

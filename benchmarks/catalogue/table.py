@@ -77,7 +77,7 @@ def section(result: Mapping[str, Any]) -> list[str]:
         "## The catalogue",
         "",
         f"{on['cores']} cores, {on['memory_gib']} GiB, {on['system']}, Python {on['python']}, Postgres {on['postgres']}"
-        f" (embedded, durability {data['durability']}); commit {commit}; seed {result['seed']};"
+        f" (embedded, durability {data['durability']}), load average {data['load_average']} at the start; commit {commit}; seed {result['seed']};"
         f" `{result['command']}`",
         "",
         *_WHAT,
