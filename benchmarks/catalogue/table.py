@@ -77,8 +77,8 @@ def section(result: Mapping[str, Any]) -> list[str]:
         "## The catalogue",
         "",
         f"{on['cores']} cores, {on['memory_gib']} GiB, {on['system']}, Python {on['python']}, Postgres {on['postgres']}"
-        f" (embedded, durability {data['durability']}), load average {data['load_average']} at the start; commit {commit}; seed {result['seed']};"
-        f" `{result['command']}`",
+        f" (embedded, durability {data['durability']}), load average {data['load_average']} at the start;"
+        f" commit {commit}; seed {result['seed']}; `{result['command']}`",
         "",
         *_WHAT,
     ]
