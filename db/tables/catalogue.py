@@ -214,7 +214,7 @@ prices = sa.Table(
     "prices",
     metadata,
     serial(),
-    sa.Column("source_product_id", sa.BigInteger, sa.ForeignKey("source_products.id"), nullable=False),
+    sa.Column("source_product_id", sa.BigInteger, nullable=False, comment="no foreign key: see decision 6"),
     sa.Column("obs_seq", sa.BigInteger, nullable=False),
     sa.Column("price_amount", sa.Numeric, nullable=False),
     sa.Column("original_price", sa.Numeric),
@@ -235,7 +235,7 @@ prices = sa.Table(
 sa.Index("prices_source_product_latest", prices.c.source_product_id, prices.c.obs_seq.desc(), prices.c.id.desc())
 sa.Index(
     "prices_affiliate_dedupe",
-    *(prices.c[column] for column in ("source_product_id", "affiliate_feed_run_id", "price_signature_hash")),
+    *(prices.c[column] for column in ("affiliate_feed_run_id", "source_product_id", "price_signature_hash")),
     unique=True,
     postgresql_where=sa.text("affiliate_feed_run_id IS NOT NULL"),
 )

@@ -1,22 +1,19 @@
 """From a delivered file to frames of texts with their row numbers; no record is lost without a word."""
 
 import csv
-import queue
-import threading
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
+from tasks.ahead import Ahead
 from tasks.catalogue.dialect import Dialect, EmptyFileError, UnreadableFileError
 from tasks.catalogue.records import Piece, pieces
 from tasks.catalogue.stream import blocks
 from tasks.errors import IngestError
 
 ROW = "row_number"  # as a spreadsheet numbers it: the header is row 1
-_AHEAD = 2  # pieces that are split while another is parsed
 
 
 class RowLimitError(IngestError):
@@ -87,7 +84,7 @@ def parts(path: Path, dialect: Dialect, header: list[str], limits: Limits, *, wa
     """Every record behind the header, in order. Only the wanted columns are parsed."""
     names = [column(position) for position in range(len(header))]
     text = blocks(path, dialect, max_bytes=limits.max_bytes)
-    with _Ahead(pieces(text, dialect, len(header))) as split:
+    with Ahead(pieces(text, dialect, len(header))) as split:
         records = 0
         for piece in split:
             is_first, records = records == 0, records + piece.records
@@ -99,43 +96,6 @@ def parts(path: Path, dialect: Dialect, header: list[str], limits: Limits, *, wa
                 message = f"{piece.records} records from row {piece.first_row} on gave {cells.height} rows"
                 raise RowsLostError(message)
             yield Part(piece, cells[1:] if is_first else cells)
-
-
-class _Ahead:
-    """Inflates and splits in a thread, while its user parses what it has."""
-
-    def __init__(self, split: Iterator[Piece]) -> None:
-        self._split = split
-        self._handed: queue.Queue[Piece | BaseException | None] = queue.Queue(maxsize=_AHEAD)
-        self._is_over = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="split-records", daemon=True)
-
-    def _work(self) -> None:
-        last: BaseException | None = None
-        try:
-            for piece in self._split:
-                self._handed.put(piece)
-                if self._is_over.is_set():
-                    break
-        except BaseException as error:  # noqa: BLE001 - raised again where the pieces are taken
-            last = error
-        self._handed.put(last)
-
-    def __enter__(self) -> Iterator[Piece]:
-        self._thread.start()
-        return self._taken()
-
-    def _taken(self) -> Iterator[Piece]:
-        while (item := self._handed.get()) is not None:
-            if isinstance(item, BaseException):
-                raise item
-            yield item
-
-    def __exit__(self, *_: object) -> None:
-        self._is_over.set()
-        while self._thread.is_alive():  # a full queue must not hold it
-            with suppress(queue.Empty):
-                self._handed.get(timeout=0.01)
 
 
 def _cells(piece: Piece, dialect: Dialect, names: list[str], *, wanted: list[str]) -> pl.DataFrame:

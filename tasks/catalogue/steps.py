@@ -17,6 +17,7 @@ from db.catalogue import Observation
 from db.engine import Connection, Row, ping, session_errors, transaction
 from db.enums import IdentityType, Stage, Transport
 from tasks import exclusive, files, policy, progress, secrets
+from tasks.ahead import Ahead
 from tasks.catalogue import diff, identity, load
 from tasks.catalogue.config import DEFAULT_MAX_BYTES, DEFAULT_MAX_ROWS
 from tasks.catalogue.fingerprints import FINGERPRINT_VERSION
@@ -180,13 +181,14 @@ def _write(run: Run, seen: Observation, batches: Iterator[load.Batch], *, state:
     lesser = state.filter(pl.col("identity_type") != IdentityType.IMPACT_ITEM_ID.value)
     with session_errors(run.conn):
         catalogue.create_staged_prices(run.conn)
-    for batch_no, batch in enumerate(batches, start=1):
-        with transaction(run.conn):
-            written.changed += _write_batch(run.conn, seen, batch, batch_no=batch_no)
-        if lesser.height and batch.new.height:
-            _note_upgrades(written, identity.upgrades(batch.new, lesser))
-        done += batch.seen.height
-        progress.report("writing", done, total)
+    with Ahead(batches) as ready:  # the next one is made while the database writes this one
+        for batch_no, batch in enumerate(ready, start=1):
+            with transaction(run.conn):
+                written.changed += _write_batch(run.conn, seen, batch, batch_no=batch_no)
+            if lesser.height and batch.new.height:
+                _note_upgrades(written, identity.upgrades(batch.new, lesser))
+            done += batch.seen.height
+            progress.report("writing", done, total)
     return written
 
 

@@ -1,3 +1,19 @@
+-- Prices and spans without foreign keys to products, which nothing can delete any more; the dedupe index in the order in
+-- which prices are written.
+CREATE TRIGGER source_products_kept BEFORE DELETE OR TRUNCATE ON source_products
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+ALTER TABLE source_products ENABLE ALWAYS TRIGGER source_products_kept;
+ALTER TABLE prices DROP CONSTRAINT prices_source_product_id_fkey;
+ALTER TABLE shelf_spans DROP CONSTRAINT shelf_spans_product_id_fkey;
+ALTER TABLE shelf_spans DROP CONSTRAINT shelf_spans_source_id_fkey;
+ALTER TABLE product_changes DROP CONSTRAINT product_changes_product_id_fkey;
+COMMENT ON COLUMN prices.source_product_id IS 'no foreign key: see decision 6';
+COMMENT ON COLUMN shelf_spans.product_id IS 'no foreign key: see decision 6';
+COMMENT ON COLUMN product_changes.product_id IS 'no foreign key: see decision 6';
+DROP INDEX prices_affiliate_dedupe;
+CREATE UNIQUE INDEX prices_affiliate_dedupe ON prices (affiliate_feed_run_id, source_product_id, price_signature_hash)
+    WHERE affiliate_feed_run_id IS NOT NULL;
+
 ALTER TABLE feed_settings ADD COLUMN max_product_count integer;
 ALTER TABLE feed_settings ADD CONSTRAINT feed_settings_max_product_count_positive CHECK (max_product_count > 0);
 COMMENT ON COLUMN feed_settings.max_product_count IS 'null: as many as rows';

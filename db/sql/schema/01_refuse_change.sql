@@ -13,9 +13,13 @@ CREATE TRIGGER promotions_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON pro
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER setting_log_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON setting_log
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+-- Products are kept for ever too, so that prices and spans can do without a foreign key.
+CREATE TRIGGER source_products_kept BEFORE DELETE OR TRUNCATE ON source_products
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 -- ALWAYS: session_replication_role = replica switches ordinary triggers off.
 ALTER TABLE prices ENABLE ALWAYS TRIGGER prices_append_only;
 ALTER TABLE audit_events ENABLE ALWAYS TRIGGER audit_events_append_only;
 ALTER TABLE promotions ENABLE ALWAYS TRIGGER promotions_append_only;
+ALTER TABLE source_products ENABLE ALWAYS TRIGGER source_products_kept;
 ALTER TABLE setting_log ENABLE ALWAYS TRIGGER setting_log_append_only;
