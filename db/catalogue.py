@@ -71,8 +71,6 @@ def relax_commit(conn: Connection) -> None:
 
 def copy_products(conn: Connection, seen: Observation, new: pl.DataFrame) -> pl.Series:
     """The ids of these products, which were not there before."""
-    if not new.height:
-        return pl.Series("product_id", [], dtype=pl.Int64)
     given = conn.execute(load_sql("catalogue/select_product_ids"), {"count": new.height}).fetchall()
     ids = pl.Series("product_id", [row["id"] for row in given], dtype=pl.Int64)
     run, at = pl.lit(str(seen.run_id)), pl.lit(seen.observed_at.isoformat())
@@ -93,6 +91,13 @@ def copy_product_changes(conn: Connection, seen: Observation, changed: pl.DataFr
     stamped = {"source_id": seen.source_id, "obs_seq": seen.obs_seq, "run_id": str(seen.run_id)}
     rows = changed.select("product_id", *ATTRIBUTES, **{name: pl.lit(value) for name, value in stamped.items()})
     return copy_in(conn, load_sql("catalogue/copy_product_changes"), rows)
+
+
+def copy_prices(conn: Connection, seen: Observation, prices: pl.DataFrame) -> int:
+    """How many first prices of new products were appended."""
+    stamped = {"obs_seq": seen.obs_seq, "run_id": str(seen.run_id), "at": seen.observed_at.isoformat()}
+    rows = prices.select(*_PRICE, **{name: pl.lit(value) for name, value in stamped.items()})
+    return copy_in(conn, load_sql("catalogue/copy_prices"), rows)
 
 
 def append_prices(conn: Connection, seen: Observation, prices: pl.DataFrame) -> int:

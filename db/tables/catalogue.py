@@ -195,7 +195,7 @@ source_products = sa.Table(
     "source_products",
     metadata,
     serial(),
-    source_column(),
+    sa.Column("source_id", sa.BigInteger, nullable=False, comment="no foreign key: see decision 6"),
     *word("identity_type", IdentityType),
     text("identity_value", required=True),
     *attribute_columns(),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import polars as pl
 
@@ -22,11 +23,11 @@ class Batch:
     attributes: pl.DataFrame
     prices: pl.DataFrame
 
-    @property
+    @cached_property
     def new(self) -> pl.DataFrame:
         return self.attributes.filter(pl.col("product_id").is_null())
 
-    @property
+    @cached_property
     def changed(self) -> pl.DataFrame:
         return self.attributes.filter(pl.col("product_id").is_not_null())
 
@@ -39,13 +40,10 @@ def batches(products: pl.DataFrame, reading: Reading, *, size: int | None = None
         yield Batch(seen, wide.attributes_of(needed), _prices(seen.filter(pl.col("price_reason").is_not_null())))
 
 
-def with_new_ids(prices: pl.DataFrame, new: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
-    """The prices of a batch, once its new products have ids."""
-    if not ids.len():
-        return prices
-    given = new.select(ROW, new_id=ids)
-    joined = prices.join(given, on=ROW, how="left", maintain_order="left")
-    return joined.with_columns(product_id=pl.coalesce("product_id", "new_id"))
+def first_prices(batch: Batch, new_ids: pl.Series) -> pl.DataFrame:
+    """The prices of the new products of a batch, which have these ids."""
+    given = batch.new.select(ROW, product_id=new_ids)
+    return batch.prices.drop("product_id").join(given, on=ROW, how="inner", maintain_order="left")
 
 
 def _prices(priced: pl.DataFrame) -> pl.DataFrame:

@@ -195,13 +195,17 @@ def _write(run: Run, seen: Observation, batches: Iterator[load.Batch], *, state:
 def _write_batch(conn: Connection, seen: Observation, batch: load.Batch, *, batch_no: int) -> int:
     """How many products changed."""
     catalogue.relax_commit(conn)
-    new = batch.new
-    new_ids = catalogue.copy_products(conn, seen, new)
-    changed = catalogue.copy_product_changes(conn, seen, batch.changed) if batch.changed.height else 0
-    prices = catalogue.append_prices(conn, seen, load.with_new_ids(batch.prices, new, new_ids))
-    known = batch.seen["product_id"].drop_nulls()
-    catalogue.insert_sighting(conn, seen, batch_no=batch_no, product_ids=pl.concat([known, new_ids]))
-    catalogue.add_counts(conn, seen.run_id, created=new.height, prices=prices)
+    changed = prices = 0
+    seen_ids = batch.seen["product_id"].drop_nulls()
+    if batch.new.height:
+        new_ids = catalogue.copy_products(conn, seen, batch.new)
+        prices += catalogue.copy_prices(conn, seen, load.first_prices(batch, new_ids))
+        seen_ids = pl.concat([seen_ids, new_ids])
+    if batch.changed.height:
+        changed = catalogue.copy_product_changes(conn, seen, batch.changed)
+    prices += catalogue.append_prices(conn, seen, batch.prices.filter(pl.col("product_id").is_not_null()))
+    catalogue.insert_sighting(conn, seen, batch_no=batch_no, product_ids=seen_ids)
+    catalogue.add_counts(conn, seen.run_id, created=batch.new.height, prices=prices)
     return changed
 
 

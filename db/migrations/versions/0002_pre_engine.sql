@@ -1,8 +1,13 @@
--- Prices and spans without foreign keys to products, which nothing can delete any more; the dedupe index in the order in
--- which prices are written.
+-- What is written in bulk without foreign keys to sources and products, which nothing can delete any more; the dedupe
+-- index in the order in which prices are written.
+CREATE TRIGGER sources_kept BEFORE DELETE OR TRUNCATE ON sources
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+ALTER TABLE sources ENABLE ALWAYS TRIGGER sources_kept;
 CREATE TRIGGER source_products_kept BEFORE DELETE OR TRUNCATE ON source_products
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 ALTER TABLE source_products ENABLE ALWAYS TRIGGER source_products_kept;
+ALTER TABLE source_products DROP CONSTRAINT source_products_source_id_fkey;
+COMMENT ON COLUMN source_products.source_id IS 'no foreign key: see decision 6';
 ALTER TABLE prices DROP CONSTRAINT prices_source_product_id_fkey;
 ALTER TABLE shelf_spans DROP CONSTRAINT shelf_spans_product_id_fkey;
 ALTER TABLE shelf_spans DROP CONSTRAINT shelf_spans_source_id_fkey;
