@@ -4,8 +4,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from db import catalogue, engine, shelf
+from db import catalogue, engine
 from db import feeds as feed_rows
+from db import offers as shelf
 from db.clock import future_allowed, iso, system_now
 from db.engine import Connection, Row
 from db.enums import IdentityType

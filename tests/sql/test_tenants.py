@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 
-from db import catalogue, feeds, ledger, shelf
+from db import catalogue, feeds, ledger, offers
 from db.ids import new_id
 from tests.builders import NOON, feed, insert, run
 
@@ -34,9 +34,9 @@ READS = {
     "select_run": lambda conn, tenant, of: catalogue.select_run(conn, tenant, of["run_id"]),
     "select_runs": lambda conn, tenant, _: catalogue.select_runs(conn, tenant, "theirs", limit=None),
     "select_run_errors": lambda conn, tenant, of: catalogue.select_run_errors(conn, tenant, of["run_id"]),
-    "select_offers": lambda conn, tenant, _: shelf.select_offers(conn, tenant, "theirs", at=NOON, after=0, limit=None),
-    "select_prices": lambda conn, tenant, of: shelf.select_prices(conn, tenant, of["product_id"]),
-    "select_products_named": lambda conn, tenant, _: shelf.select_products_named(
+    "select_offers": lambda conn, tenant, _: offers.select_offers(conn, tenant, "theirs", at=NOON, after=0, limit=None),
+    "select_prices": lambda conn, tenant, of: offers.select_prices(conn, tenant, of["product_id"]),
+    "select_products_named": lambda conn, tenant, _: offers.select_products_named(
         conn, tenant, "theirs", value="tent", identity_type=None
     ),
 }
@@ -51,7 +51,7 @@ def test_a_tenant_reads_its_own_rows_and_no_other_tenant_does(conn, theirs, name
 def test_every_reading_function_takes_the_tenant_and_is_tried_here():
     reading = {
         name: function
-        for module in (feeds, catalogue, shelf, ledger)
+        for module in (feeds, catalogue, offers, ledger)
         for name, function in inspect.getmembers(module, inspect.isfunction)
         if name.startswith("select_") and name not in WHOSE
     }
