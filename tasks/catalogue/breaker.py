@@ -6,6 +6,14 @@ from typing import Any
 
 # In the order in which reasons are given; the first one is the reason of a run.
 GATES = ("spike", "url_hash", "price_factor", "currency", "stock")
+# What a feed may set of each gate: `least` is the smallest count that a share applies to, `most` a count too many.
+PARTS = {
+    "spike": ("share", "least", "most"),
+    "url_hash": ("share", "least", "most"),
+    "price_factor": ("share",),
+    "currency": ("share",),
+    "stock": ("share",),
+}
 
 
 @dataclass(frozen=True)
@@ -87,8 +95,16 @@ _CHECKS: Mapping[str, Check] = {"spike": spike, "url_hash": url_hash}
 
 def limits_of(gates: Mapping[str, Any]) -> dict[str, Limits]:
     """The limits of a feed by gate: its own where it has some, else the default; a gate that is off has none."""
-    own = {gate: replace(limits, **(gates.get(gate) or {})) for gate, limits in DEFAULTS.items()}
-    return {gate: limits for gate, limits in own.items() if gates.get(gate) is not False}
+    return {
+        gate: replace(default, **_own(gates.get(gate, {})))
+        for gate, default in DEFAULTS.items()
+        if gates.get(gate) is not False
+    }
+
+
+def _own(setting: float | Mapping[str, Any]) -> Mapping[str, Any]:
+    """As a feed has it: parts by name, or a bare share."""
+    return setting if isinstance(setting, Mapping) else {"share": setting}
 
 
 def judge(counts: Counts, limits: Mapping[str, Limits]) -> tuple[Reason, ...]:
