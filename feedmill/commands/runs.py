@@ -1,4 +1,4 @@
-"""`feedmill run`, `runs`, `run-show`, `errors`, `approve`, `reject`: starting runs, looking at them, deciding on them."""
+"""`feedmill run`, `runs`, `run-show`, `errors`, `approve`, `reject`: runs, and decisions on them."""
 
 from uuid import UUID
 
