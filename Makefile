@@ -25,8 +25,10 @@ test: setup ## The whole test suite but the slow proofs, and the map from the sp
 test-slow: setup ## The slow proofs
 	$(BIN)/pytest -m slow --numprocesses 2
 
-bench: setup ## Measure the ledger; writes benchmarks/results and the tables in benchmarks/README.md
+bench: setup ## Measure the ledger, the shelf and offers; writes benchmarks/results and the tables in benchmarks/README.md
 	$(BIN)/python -m benchmarks.ledger
+	$(BIN)/python -m benchmarks.shelf
+	$(BIN)/python -m benchmarks.offers
 
 lint: setup ## Style, types and the import directions
 	$(BIN)/ruff check .
