@@ -131,8 +131,8 @@ def table(result: dict[str, Any]) -> list[str]:
         "## The shelf",
         "",
         f"{data['products']:,} products; {on['cores']} cores, {on['memory_gib']} GiB, {on['system']},"
-        f" Python {on['python']}, Postgres {on['postgres']} (embedded, durability {data['durability']}); commit {result['commit'][:12]};"
-        f" `{result['command']}`",
+        f" Python {on['python']}, Postgres {on['postgres']} "
+        f" (embedded, durability {data['durability']}); commit {result['commit'][:12]}; `{result['command']}`",
         "",
         "| the end of a run, ms | takes | another session waits at most for the feed's row | a reader for a page |",
         "|---|---|---|---|",
