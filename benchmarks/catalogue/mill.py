@@ -24,7 +24,7 @@ _FIRST_DELIVERY = 1_790_000_000  # a time of modification; each delivery has a l
 _SHOWN = "SELECT count(*) AS products, sum(price) AS total FROM active_offers"
 _LAST_RUN = "SELECT status, prices_written FROM affiliate_feed_runs ORDER BY started_at DESC LIMIT 1"
 
-settle = getattr(steps, "settle", None) or steps.promote
+from tasks.catalogue.shelf.steps import settle
 
 
 def prepare(job: Job) -> None:

@@ -337,7 +337,6 @@ def test_file_that_ends_early_may_still_be_uploading(mill):
         pytest.param("sightings", "NEW.batch_no = 1", False, id="in the first batch"),
         pytest.param("sightings", "NEW.batch_no = 2", True, id="in the second batch"),
         pytest.param("affiliate_feed_run_errors", "true", True, id="after the last batch"),
-        pytest.param("promotions", "true", True, id="while promoting"),
     ],
 )
 def test_failure_half_way_shows_nothing_and_the_next_run_converges(mill, two_per_batch, table, when, is_partial):
@@ -406,6 +405,17 @@ def test_transient_failure_of_the_database_is_tried_again_within_the_run(mill, t
     assert mill.counts(record, *FIGURES, "products_upserted", "prices_written") == (5, 5, 0, 0, 0, 5, 5)
     control.run(at=after(3))
     assert state(mill) == state(control)
+
+
+@pytest.mark.parametrize("times, failed", [(2, False), (3, True)], ids=["and passes", "and is given up"])
+def test_transient_failure_of_phase_two_is_tried_again_within_the_run(mill, times, failed):
+    mill.deliver(*three())
+    break_on(mill.conn, "promotions", sqlstate="40001", times=times)
+    hearing = Hearing()
+    with progress.heard_by(hearing):
+        record = mill.run(at=after(1))
+    assert mill.counts(record, "expiry_step_failed", "promotion_seq") == (failed, None if failed else 1)
+    assert sum("trying again" in sentence for sentence in hearing.sentences) == 2
 
 
 @pytest.mark.spec("002 11.1")
@@ -596,7 +606,8 @@ def ledger(mill):
 def test_ledger_of_a_success(mill):
     mill.deliver(*three())
     record = mill.run(at=after(1))
-    assert ledger(mill) == ("success", "completed", "SUCCEEDED", "summary", ["job.started", "job.completed"])
+    judged = ["CIRCUIT_BREAKER_START", "CIRCUIT_BREAKER_PASSED", "PROMOTE_START", "PROMOTE_COMPLETE"]
+    assert ledger(mill) == ("success", "completed", "SUCCEEDED", "summary", ["job.started", *judged, "job.completed"])
     [job] = mill.jobs()
     assert mill.counts(job, "slot", "trigger", "attempt", "run_id") == (after(1), "MANUAL", 1, record["id"])
     assert job["correlation_id"] == record["correlation_id"]

@@ -9,8 +9,6 @@ ALTER TABLE source_products ENABLE ALWAYS TRIGGER source_products_kept;
 ALTER TABLE source_products DROP CONSTRAINT source_products_source_id_fkey;
 COMMENT ON COLUMN source_products.source_id IS 'no foreign key: see decision 6';
 ALTER TABLE prices DROP CONSTRAINT prices_source_product_id_fkey;
-ALTER TABLE shelf_spans DROP CONSTRAINT shelf_spans_product_id_fkey;
-ALTER TABLE shelf_spans DROP CONSTRAINT shelf_spans_source_id_fkey;
 ALTER TABLE product_changes DROP CONSTRAINT product_changes_product_id_fkey;
 COMMENT ON COLUMN prices.source_product_id IS 'no foreign key: see decision 6';
 COMMENT ON COLUMN shelf_spans.product_id IS 'no foreign key: see decision 6';
