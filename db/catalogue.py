@@ -143,8 +143,8 @@ def mark_last_file(conn: Connection, run_id: UUID) -> None:
     conn.execute(load_sql("catalogue/mark_last_file"), {"run_id": run_id})
 
 
-def mark_skipped(conn: Connection, run_id: UUID, reason: str) -> None:
-    conn.execute(load_sql("catalogue/mark_skipped"), {"run_id": run_id, "skipped_reason": reason})
+def mark_skipped(conn: Connection, run_id: UUID, reason: str, *, seq: int | None) -> None:
+    conn.execute(load_sql("catalogue/mark_skipped"), {"run_id": run_id, "skipped_reason": reason, "seq": seq})
 
 
 def select_runs(conn: Connection, tenant_id: str, key: str | None, *, limit: int | None) -> list[Row]:

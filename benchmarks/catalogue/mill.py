@@ -15,6 +15,7 @@ from db import engine
 from db.engine import Connection
 from tasks import files
 from tasks.catalogue import config, registry, steps
+from tasks.catalogue.shelf.steps import settle
 from tasks.exclusive import exclusive_run
 from tasks.run import Start
 
@@ -23,8 +24,6 @@ MAX_BYTES = 5_000_000_000
 _FIRST_DELIVERY = 1_790_000_000  # a time of modification; each delivery has a later one
 _SHOWN = "SELECT count(*) AS products, sum(price) AS total FROM active_offers"
 _LAST_RUN = "SELECT status, prices_written FROM affiliate_feed_runs ORDER BY started_at DESC LIMIT 1"
-
-from tasks.catalogue.shelf.steps import settle
 
 
 def prepare(job: Job) -> None:

@@ -12,10 +12,10 @@ import polars as pl
 from prefect import task
 from prefect.logging import get_run_logger
 
-from db import catalogue, feeds
+from db import catalogue, feeds, shelf
 from db.catalogue import Observation
 from db.engine import Connection, Row, ping, session_errors, transaction
-from db.enums import IdentityType, Stage, Transport
+from db.enums import IdentityType, Stage, Transport, UnchangedPolicy
 from tasks import exclusive, files, policy, progress, secrets
 from tasks.ahead import Ahead
 from tasks.catalogue import diff, identity, load
@@ -249,10 +249,16 @@ def _figures(surveyed: Survey, written: _Written) -> dict[str, Any]:
 
 @task(name="skip", **_LIVE)
 def skip(run: Run, reason: SkipReason) -> None:
-    """Close a run that found nothing new; it touches neither products, prices nor presence."""
-    at = run.now()
+    """Close a run that found nothing new; it touches neither products, prices nor presence.
+
+    For a feed whose unchanged file counts as seen again, the last promotion is repeated, if its file was that one.
+    """
+    feed, at = run.target.details, run.now()
+    refreshes = feed["unchanged_policy"] == UnchangedPolicy.REFRESH
     with transaction(run.conn):
-        catalogue.mark_skipped(run.conn, run.id, reason)
-        feeds.mark_stamp(run.conn, run.target.details["source_id"], at)
+        seq = shelf.repeat_promotion(run.conn, feed["source_id"], run.id, at=at) if refreshes else None
+        catalogue.mark_skipped(run.conn, run.id, reason, seq=seq)
+        run.note("DOWNLOAD_SKIPPED_UNCHANGED", at=at, reason=reason, hash=feed["last_content_hash"])
+        feeds.mark_stamp(run.conn, feed["source_id"], at)
         exclusive.succeed(run, at=at)
     run.is_closed = True
