@@ -70,7 +70,11 @@ def read_header(path: Path, dialect: Dialect, limits: Limits) -> list[str]:
         text = (text + block).lstrip(b"\r\n")
         if len(text) > records.MOST_RECORD_BYTES:
             break
-    header = records.first_record(text + b"\n", dialect)
+    text += b"\n"
+    if text.find(b"\n", 0, records.MOST_RECORD_BYTES) < 0:
+        message = "the first line does not end"
+        raise UnreadableFileError(message)
+    header = records.first_record(text, dialect)
     if not any(header):
         raise EmptyFileError
     return header
