@@ -5,6 +5,7 @@ import csv
 import re
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -156,8 +157,14 @@ def _quote(text: str, delimiter: str) -> str | None:
     if all(line.count(delimiter) == width for line in lines if line):
         doubled = re.search(r'(?:^|\t)"[^"\t\n]*(?:""[^"\t\n]*)+"(?=\t|$)', text, flags=re.MULTILINE)
         return QUOTE if doubled else None
-    try:
-        quoted = list(csv.reader(lines, delimiter=delimiter))[:-1]  # the last may be cut
-    except csv.Error:  # a cell that goes on and on, or a stray carriage return: not written with quotes
-        return None
-    return QUOTE if all(len(cells) == width + 1 for cells in quoted if cells) else None
+    quoted = _read_quoted(lines, delimiter)
+    explains = any("\n" in cell or delimiter in cell for cells in quoted for cell in cells)
+    return QUOTE if explains and all(len(cells) == width + 1 for cells in quoted if cells) else None
+
+
+def _read_quoted(lines: list[str], delimiter: str) -> list[list[str]]:
+    """The records, up to the first that is not whole or not as quotes are written."""
+    found: list[list[str]] = []
+    with suppress(csv.Error):
+        found.extend(csv.reader((f"{line}\n" for line in lines), delimiter=delimiter, strict=True))
+    return found
