@@ -77,7 +77,7 @@ def detect(path: Path) -> Dialect:
         raise EmptyFileError
     line_end = "\n" if "\n" in text or "\r" not in text else "\r"
     text = text.replace("\r\n", "\n").replace(line_end, "\n").lstrip("\n")
-    delimiter = _delimiter(text.partition("\n")[0])
+    delimiter = _delimiter(text)
     return replace(dialect, delimiter=delimiter, quote=_quote(text, delimiter), line_end=line_end)
 
 
@@ -139,13 +139,15 @@ def head_text(head: bytes, dialect: Dialect) -> str:
     return text.removeprefix("\ufeff").replace("\x00", "")
 
 
-def _delimiter(header: str) -> str:
-    outside = re.sub(r'"[^"]*"', "", header)
-    delimiter = max(DELIMITERS, key=outside.count)
-    if not outside.count(delimiter):
-        message = "the first line holds no comma, tab, semicolon or pipe"
-        raise UnreadableFileError(message)
-    return delimiter
+def _delimiter(text: str) -> str:
+    """The commonest in the first line; one that begins with a quoted line end goes on behind it."""
+    for within in (text.partition("\n")[0], text):
+        outside = re.sub(r'"[^"]*"', "", within).partition("\n")[0]
+        delimiter = max(DELIMITERS, key=outside.count)
+        if delimiter in outside:
+            return delimiter
+    message = "the first line holds no comma, tab, semicolon or pipe"
+    raise UnreadableFileError(message)
 
 
 def _quote(text: str, delimiter: str) -> str | None:
