@@ -4,6 +4,8 @@ import codecs
 import csv
 import re
 import zlib
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,6 +18,7 @@ QUOTE = '"'
 GZIP_MAGIC = b"\x1f\x8b"
 GZIP_WINDOW = 16 + zlib.MAX_WBITS  # a gzip header and trailer, and the largest window
 PROBE_BYTES = 262_144
+_READ_BYTES = 262_144
 _BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _ARCHIVES = {b"PK\x03\x04": "a zip archive", b"7z\xbc\xaf": "a 7-Zip archive", b"BZh": "bzip2", b"\xfd7zXZ": "xz"}
 _MOST_ZEROS = 0.1  # of plain text; UTF-16 has about one in two
@@ -73,19 +76,37 @@ def detect(path: Path) -> Dialect:
     if not text.strip():
         raise EmptyFileError
     line_end = "\n" if "\n" in text or "\r" not in text else "\r"
-    text = text.replace("\r\n", "\n").replace(line_end, "\n")
-    delimiter = _delimiter(text.lstrip("\n").partition("\n")[0])
+    text = text.replace("\r\n", "\n").replace(line_end, "\n").lstrip("\n")
+    delimiter = _delimiter(text)
     return replace(dialect, delimiter=delimiter, quote=_quote(text, delimiter), line_end=line_end)
 
 
-def _inflated_head(raw: BinaryIO) -> bytes:
-    inflater, head = zlib.decompressobj(GZIP_WINDOW), b""
+def inflated(raw: BinaryIO, block_bytes: int) -> Iterator[bytes]:
+    """Blocks of every member of a gzip file; refuses what is damaged or ends early."""
+    inflater = None
     try:
-        while len(head) < PROBE_BYTES and not inflater.eof and (data := raw.read(65_536)):
-            head += inflater.decompress(data, PROBE_BYTES)
+        while data := raw.read(_READ_BYTES):
+            while data:
+                if inflater is None:
+                    data = data.lstrip(b"\0")  # padding that block devices leave between and after members
+                    inflater = zlib.decompressobj(GZIP_WINDOW) if data else None
+                    continue
+                yield inflater.decompress(data, block_bytes)
+                data, inflater = (inflater.unused_data, None) if inflater.eof else (inflater.unconsumed_tail, inflater)
     except zlib.error as error:
         message = f"the file cannot be inflated: {error}"
         raise UnreadableFileError(message) from error
+    if inflater is not None:
+        message = "the file cannot be inflated: it ends early"
+        raise UnreadableFileError(message)
+
+
+def _inflated_head(raw: BinaryIO) -> bytes:
+    head = b""
+    for block in inflated(raw, PROBE_BYTES):
+        head += block
+        if len(head) >= PROBE_BYTES:
+            break
     return head
 
 
@@ -110,22 +131,7 @@ def _encoding(head: bytes) -> str:
             message = "the file is mostly zero bytes, so it is not text"
             raise UnreadableFileError(message)
         return "utf-16-le" if odd > even else "utf-16-be"
-    return "utf-8" if _is_utf8(head) else "cp1252"
-
-
-def _is_utf8(head: bytes) -> bool:
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(head, final=False)  # it may end within a character
-    except UnicodeDecodeError:
-        return not looks_like_cp1252(head)
-    return True
-
-
-def looks_like_cp1252(data: bytes) -> bool:
-    """Of bytes that are not UTF-8: whether they are cp1252, or UTF-8 with some damage, which has many good pairs."""
-    good = sum(1 for character in data.decode("utf-8", errors="ignore") if not character.isascii())
-    bad = data.decode("utf-8", errors="replace").count("\ufffd")
-    return good < 10 * bad
+    return "utf-8"  # or cp1252: that is for the whole file to say
 
 
 def head_text(head: bytes, dialect: Dialect) -> str:
@@ -133,13 +139,15 @@ def head_text(head: bytes, dialect: Dialect) -> str:
     return text.removeprefix("\ufeff").replace("\x00", "")
 
 
-def _delimiter(header: str) -> str:
-    outside = re.sub(r'"[^"]*"', "", header)
-    delimiter = max(DELIMITERS, key=outside.count)
-    if not outside.count(delimiter):
-        message = "the first line holds no comma, tab, semicolon or pipe"
-        raise UnreadableFileError(message)
-    return delimiter
+def _delimiter(text: str) -> str:
+    """The commonest in the first line; one that begins with a quoted line end goes on behind it."""
+    for within in (text.partition("\n")[0], text):
+        outside = re.sub(r'"[^"]*"', "", within).partition("\n")[0]
+        delimiter = max(DELIMITERS, key=outside.count)
+        if delimiter in outside:
+            return delimiter
+    message = "the first line holds no comma, tab, semicolon or pipe"
+    raise UnreadableFileError(message)
 
 
 def _quote(text: str, delimiter: str) -> str | None:
@@ -151,5 +159,14 @@ def _quote(text: str, delimiter: str) -> str | None:
     if all(line.count(delimiter) == width for line in lines if line):
         doubled = re.search(r'(?:^|\t)"[^"\t\n]*(?:""[^"\t\n]*)+"(?=\t|$)', text, flags=re.MULTILINE)
         return QUOTE if doubled else None
-    quoted = list(csv.reader(lines, delimiter=delimiter))[:-1]  # the last may be cut
-    return QUOTE if all(len(cells) == width + 1 for cells in quoted if cells) else None
+    quoted = _read_quoted(lines, delimiter)
+    explains = any("\n" in cell or delimiter in cell for cells in quoted for cell in cells)
+    return QUOTE if explains and all(len(cells) == width + 1 for cells in quoted if cells) else None
+
+
+def _read_quoted(lines: list[str], delimiter: str) -> list[list[str]]:
+    """The records, up to the first that is not whole or not as quotes are written."""
+    found: list[list[str]] = []
+    with suppress(csv.Error):
+        found.extend(csv.reader((f"{line}\n" for line in lines), delimiter=delimiter, strict=True))
+    return found

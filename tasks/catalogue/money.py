@@ -10,7 +10,7 @@ _SIGNS = rf"^{_SIGN}\s*|\s*{_SIGN}$"
 _SIMPLE = r"^[0-9]{1,10}(?:\.[0-9]{1,4})?$"  # not \d, which knows the digits of every script
 _GAPS = r"([0-9])[ '\u{00a0}\u{202f}\u{2019}]([0-9]{3})"
 _WITH_POINT = (
-    r"^(?:[0-9]{0,10}\.(?:[0-9]{1,2}|[0-9]{4})|0\.[0-9]{3}|[0-9]{4,10}\.[0-9]{3}"
+    r"^(?:[0-9]{0,10}\.(?:[0-9]{1,2}|[0-9]{4})|0[0-9]{0,9}\.[0-9]{3}|[0-9]{4,10}\.[0-9]{3}"
     r"|[0-9]{1,3}(?:,[0-9]{3})+\.[0-9]{1,4}|[0-9]{1,3}(?:,[0-9]{3}){2,})$"
 )
 _WITH_COMMA = _WITH_POINT.replace(",[0-9]{3}", "\x00[0-9]{3}").replace(r"\.", ",").replace("\x00", r"\.")
@@ -78,7 +78,7 @@ def _with_point(bare: pl.Series, decimal: str | None) -> pl.Series:
 
 def _scaled(texts: pl.Series) -> pl.Series:
     exact = texts.str.to_decimal(scale=4) if texts.null_count() < texts.len() else texts.cast(pl.Decimal(38, 4))
-    return (exact * SCALE).cast(pl.Int64)
+    return (exact * SCALE).cast(pl.Int64, strict=False)  # what is too large for it is no price
 
 
 def is_ambiguous(texts: pl.Series, decimal: str | None) -> pl.Series:
@@ -92,9 +92,14 @@ def is_ambiguous(texts: pl.Series, decimal: str | None) -> pl.Series:
     return unsure.fill_null(value=False)
 
 
+def code(texts: pl.Series) -> pl.Series:
+    """The currency code that a price carries, in capitals; null for none."""
+    return texts.str.extract(r"([A-Za-z]{3})").str.to_uppercase()
+
+
 def sign(texts: pl.Series) -> pl.Series:
-    """The currency sign or code that a price carries, in capitals; null for none."""
-    return texts.str.extract(rf"({_SIGN})").str.to_uppercase()
+    """What the currency sign of a price says; null for none and for the dollar, which may be several."""
+    return texts.str.extract(r"([A-Z]{2}\$|[$€£¥₹₩])").replace({**SIGN_CURRENCY, "$": None})
 
 
 def text_of(amount: str) -> pl.Expr:

@@ -1,6 +1,5 @@
 """From a delivered file to frames of texts with their row numbers; no record is lost without a word."""
 
-import csv
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,8 +7,9 @@ from pathlib import Path
 import polars as pl
 
 from tasks.ahead import Ahead
+from tasks.catalogue import records
 from tasks.catalogue.dialect import Dialect, EmptyFileError, UnreadableFileError
-from tasks.catalogue.records import Piece, pieces
+from tasks.catalogue.records import Piece
 from tasks.catalogue.stream import blocks
 from tasks.errors import IngestError
 
@@ -48,6 +48,13 @@ class Part:
         """Some of its records."""
         return replace(self, cells=cells)
 
+    def without_first(self) -> "Part":
+        """All but its first record, broken or not."""
+        broken = self.piece.broken
+        if broken and (not self.cells.height or broken[0].row_number < self.cells[ROW][0]):
+            return replace(self, piece=replace(self.piece, broken=broken[1:]))
+        return self.with_cells(self.cells[1:])
+
     @property
     def size_bytes(self) -> int:
         return len(self.piece.data) + sum(len(raw) for _, raw, _ in self.piece.rows)
@@ -58,22 +65,16 @@ def read_header(path: Path, dialect: Dialect, limits: Limits) -> list[str]:
     text = b""
     for block in blocks(path, dialect, max_bytes=limits.max_bytes):
         text = (text + block).lstrip(b"\r\n")
-        if b"\n" in text:
+        if len(text) > records.MOST_RECORD_BYTES:
             break
-    lines = text[:1_000_000].decode(errors="replace").split("\n")
-    form = _Quoting if dialect.quote else _NoQuoting
-    header = next(csv.reader((f"{line}\n" for line in lines), form, delimiter=dialect.delimiter), [])
-    if not any(name.strip() for name in header):
+    text += b"\n"
+    if text.find(b"\n", 0, records.MOST_RECORD_BYTES) < 0:
+        message = "the first line does not end"
+        raise UnreadableFileError(message)
+    header = records.first_record(text, dialect)
+    if not any(header):
         raise EmptyFileError
-    return [name.strip() for name in header]
-
-
-class _Quoting(csv.excel):
-    pass
-
-
-class _NoQuoting(csv.excel):
-    quoting = csv.QUOTE_NONE
+    return header
 
 
 def column(position: int) -> str:
@@ -84,18 +85,19 @@ def parts(path: Path, dialect: Dialect, header: list[str], limits: Limits, *, wa
     """Every record behind the header, in order. Only the wanted columns are parsed."""
     names = [column(position) for position in range(len(header))]
     text = blocks(path, dialect, max_bytes=limits.max_bytes)
-    with Ahead(pieces(text, dialect, len(header))) as split:
-        records = 0
+    with Ahead(records.pieces(text, dialect, len(header))) as split:
+        count = 0
         for piece in split:
-            is_first, records = records == 0, records + piece.records
-            if records - 1 > limits.max_rows:  # the header is no row
+            is_first, count = count == 0, count + piece.records
+            if count - 1 > limits.max_rows:  # the header is no row
                 message = f"the file has more than the {limits.max_rows:,} rows that this feed allows"
                 raise RowLimitError(message)
             cells = _cells(piece, dialect, names, wanted=wanted)
             if cells.height + len(piece.broken) != piece.records:
                 message = f"{piece.records} records from row {piece.first_row} on gave {cells.height} rows"
                 raise RowsLostError(message)
-            yield Part(piece, cells[1:] if is_first else cells)
+            part = Part(piece, cells)
+            yield part.without_first() if is_first else part
 
 
 def _cells(piece: Piece, dialect: Dialect, names: list[str], *, wanted: list[str]) -> pl.DataFrame:

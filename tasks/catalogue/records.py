@@ -44,6 +44,14 @@ class Piece:
         return self.data[start : int(self.ends[index])].rstrip(b"\r")
 
 
+def first_record(text: bytes, dialect: Dialect) -> list[str]:
+    """The cells of the header, which is taken as it comes: where its quotes do not close, they mean nothing."""
+    end, cells = _Fields(dialect, 0).record(text, 0)
+    if cells is None:
+        cells = [cell.strip(b' \r\n"') for cell in text[:end].split(dialect.delimiter.encode())]
+    return [cell.decode(errors="replace").strip() for cell in cells]
+
+
 def pieces(blocks: Iterator[bytes], dialect: Dialect, width: int) -> Iterator[Piece]:
     """Every record of the text, the first one (the header) too; `width` is how many cells each should have."""
     splitter = _Splitter(dialect, width)
@@ -62,6 +70,9 @@ class _Splitter:
         self._row = 1
 
     def take(self, block: bytes) -> Iterator[Piece]:
+        if self._fields.is_within_line:
+            _, line_end, block = block.partition(b"\n")
+            self._fields.is_within_line = not line_end
         self._rest += block
         if len(self._rest) > 2 * MOST_RECORD_BYTES:
             yield from self._cut(is_last=False)
@@ -96,8 +107,9 @@ class _Splitter:
         if not newlines.size or (is_last and newlines[-1] != text.size - 1):
             return None
         end = int(newlines[-1]) + 1
-        cells = int(np.searchsorted(delimiters, end)) + newlines.size
-        if cells != newlines.size * self._width or not _lengths_are_regular(text, newlines):
+        # Of each record, not of all together: a short one and a long one would make up for each other.
+        cells = np.diff(np.searchsorted(delimiters, newlines), prepend=0) + 1
+        if not (cells == self._width).all() or not _lengths_are_regular(text, newlines):
             return None
         piece = Piece(self._row, newlines.size, data=self._rest[:end], ends=newlines)
         self._rest = self._rest[end:]
@@ -107,9 +119,11 @@ class _Splitter:
         """Each opens behind a delimiter or line end, closes before one, or is doubled; parity can be trusted then."""
         opening, closing = quotes[::2], quotes[1::2]
         before = text[opening[opening > 0] - 1]
-        after = text[closing[closing + 1 < text.size] + 1]
+        closing = closing[closing + 2 < text.size]  # what stands at the very end is looked at again with what follows
+        after = text[closing + 1]
         opens = (before == self._delimiter) | (before == _NEWLINE) | (before == self._quote)
-        closes = (after == self._delimiter) | (after == _NEWLINE) | (after == _RETURN) | (after == self._quote)
+        closes = (after == self._delimiter) | (after == _NEWLINE) | (after == self._quote)
+        closes |= (after == _RETURN) & (text[closing + 2] == _NEWLINE)
         return bool(opens.all() and closes.all())
 
 
@@ -132,54 +146,60 @@ class _Fields:
         self._quoted = re.compile(b'"([^"]*(?:""[^"]*)*)"(?=' + mark + rb"|\r?\n)")
         self._plain = re.compile(b"[^\n" + mark + b"]*")
         self.lines_taken = 0
+        self.is_within_line = False  # of an endless one, of which the rest is still to come
 
     def split(self, text: bytes, *, first_row: int, is_last: bool) -> tuple[Piece, bytes]:
         """A piece, and the text that is left because its record may go on behind it."""
         piece = Piece(first_row, 0)
         position, row = 0, first_row
         while position < len(text) and (is_last or len(text) - position > MOST_RECORD_BYTES):
-            end, cells = self._record(text, position)
-            raw = text[position:end].rstrip(b"\r\n")
-            if raw:
+            end, cells = self.record(text, position)
+            raw = text[position : min(end, position + MOST_RECORD_BYTES)].rstrip(b"\r\n")
+            if end - position > MOST_RECORD_BYTES:
+                piece.broken.append(Broken(row, "ROW_TOO_LONG", raw))
+            elif raw:
                 self._sort(piece, row, raw=raw, cells=cells)
             position, row = end, row + 1
         self.lines_taken = row - first_row
+        self.is_within_line = position > 0 and text[position - 1 : position] != b"\n"
         whole = Piece(first_row, len(piece.rows) + len(piece.broken), rows=piece.rows, broken=piece.broken)
         return whole, text[position:]
 
     def _sort(self, piece: Piece, row: int, *, raw: bytes, cells: list[bytes] | None) -> None:
-        if len(raw) > MOST_RECORD_BYTES:
-            piece.broken.append(Broken(row, "ROW_TOO_LONG", raw))
-        elif cells is None:
+        if cells is None:
             piece.broken.append(Broken(row, "MALFORMED_QUOTES", raw))
         elif len(cells) != self._width:
             piece.broken.append(Broken(row, "RAGGED_ROW", raw))
         else:
             piece.rows.append((row, raw, [cell.decode() for cell in cells]))
 
-    def _record(self, text: bytes, start: int) -> tuple[int, list[bytes] | None]:
-        """Where a record ends, and its cells; None for one whose quotes do not close: then it is its first line."""
-        line_end = text.find(b"\n", start)
-        line_end = len(text) if line_end < 0 else line_end
+    def record(self, text: bytes, start: int) -> tuple[int, list[bytes] | None]:
+        """Where a record ends, and its cells; None for one without end in sight: then it is its first line.
+
+        In sight is as far as a record may reach, however much of the text is there: the outcome must not depend on it.
+        """
+        limit = start + MOST_RECORD_BYTES
+        line_end = text.find(b"\n", start, limit)
+        if line_end < 0:
+            return text.find(b"\n", start) + 1 or len(text), None
         if not self._has_quotes or text.find(b'"', start, line_end) < 0:
             return line_end + 1, text[start:line_end].removesuffix(b"\r").split(self._delimiter)
         cells: list[bytes] = []
         position = start
         while True:
-            cell, position = self._cell(text, position)
-            if cell is None:
+            cell, position = self._cell(text, position, limit=limit)
+            if cell is None or position >= limit:
                 return line_end + 1, None
             cells.append(cell)
             if text[position : position + 1] != self._delimiter:
-                return text.find(b"\n", position) + 1 or len(text), cells
+                return text.find(b"\n", position) + 1, cells
             position += 1
 
-    def _cell(self, text: bytes, position: int) -> tuple[bytes | None, int]:
-        if text[position : position + 1] != b'"':
-            found = self._plain.match(text, position)
-            assert found is not None  # noqa: S101 - it matches nothing, too
-            return found[0].removesuffix(b"\r"), found.end()
-        found = self._quoted.match(text, position, position + MOST_RECORD_BYTES)
-        if found is None:
-            return None, position
-        return found[1].replace(b'""', b'"'), found.end()
+    def _cell(self, text: bytes, position: int, *, limit: int) -> tuple[bytes | None, int]:
+        if text[position : position + 1] == b'"':
+            found = self._quoted.match(text, position, limit)
+            return (found[1].replace(b'""', b'"'), found.end()) if found else (None, position)
+        found = self._plain.match(text, position, limit)
+        assert found is not None  # noqa: S101 - it matches nothing, too
+        is_last = text[found.end() : found.end() + 1] == b"\n"
+        return found[0].removesuffix(b"\r") if is_last else found[0], found.end()

@@ -46,14 +46,18 @@ def with_values(rows: pl.DataFrame, *, decimal: str | None) -> pl.DataFrame:
         told_price=told,
         price=pl.when(on_sale).then("sale").otherwise("list"),
         original_price=pl.when(pl.col("original_price").is_not_null())
-        .then(pl.when(pl.col("told_original") < LARGEST).then("told_original"))
-        .otherwise(pl.when(on_sale).then("list")),
+        .then(_if_sane("told_original"))
+        .otherwise(pl.when(on_sale).then(_if_sane("list"))),
         in_stock=~_folded("stock").is_in(_OUT_OF_STOCK).fill_null(value=False),
         upc=_code("upc"),
     )
     return valued.with_columns(is_ambiguous=_ambiguous(valued, decimal), **_currency(valued)).with_columns(
         rejection=_rejection()
     )
+
+
+def _if_sane(amount: str) -> pl.Expr:
+    return pl.when(pl.col(amount) < LARGEST).then(amount)
 
 
 def _ambiguous(valued: pl.DataFrame, decimal: str | None) -> pl.Expr | pl.Series:
@@ -67,19 +71,21 @@ def _folded(name: str) -> pl.Expr:
 
 
 def _code(name: str) -> pl.Expr:
-    """Digits with their leading zeros; not what a spreadsheet made a number of (2.08922E+11)."""
-    digits = pl.col(name).str.replace_all(r"[^0-9]", "")
+    """Digits with their leading zeros; not what a spreadsheet made a number of (2.08922E+11, 20892215513.0)."""
+    digits = pl.col(name).str.replace(r"^([0-9]+)\.0+$", "$1").str.replace_all(r"[^0-9]", "")
     return pl.when((digits != "") & ~pl.col(name).str.contains(r"^[0-9.,]+[eE]\+?[0-9]+$")).then(digits).alias(name)
 
 
 def _currency(valued: pl.DataFrame) -> dict[str, pl.Expr | pl.Series]:
     """What the column says, else the price's own code or sign, else dollars; `is_currency` false where they differ."""
-    column, named = pl.col("currency").str.to_uppercase(), pl.lit(None, dtype=pl.String)
+    column = pl.col("currency").str.to_uppercase()
+    code = sign = pl.lit(None, dtype=pl.String)
     if not valued["told_price"].drop_nulls().str.contains(r"^[0-9.,]*$").all():
-        named = pl.lit(money.sign(valued["told_price"]).replace({**money.SIGN_CURRENCY, "$": None}))
-    code = pl.coalesce(column, named, pl.lit(DEFAULT_CURRENCY))
-    differs = (column != named).fill_null(value=False) & (named != "¥").fill_null(value=True)
-    return {"currency": code.cast(currencies(), strict=False), "is_currency": ~differs}
+        code, sign = pl.lit(money.code(valued["told_price"])), pl.lit(money.sign(valued["told_price"]))
+    told = pl.coalesce(column, code)
+    differs = (column != code).fill_null(value=False) | ((told != sign) & (sign != "¥")).fill_null(value=False)
+    currency = pl.coalesce(told, sign, pl.lit(DEFAULT_CURRENCY))
+    return {"currency": currency.cast(currencies(), strict=False), "is_currency": ~differs}
 
 
 def _rejection() -> pl.Expr:
