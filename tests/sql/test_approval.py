@@ -79,6 +79,7 @@ def test_approval_puts_the_run_on_the_shelf_as_of_now(mill, blocked):
     assert mill.counts(event, "actor", "run_id", "occurred_at") == ("ann", record["id"], after(5))
     assert event["fields"] == {"feed_id": record["feed_id"], "approved_by": "ann", "products_promoted": 11}
     assert (mill.contents("sightings"), mill.contents("product_changes")) == ([], [])
+    assert mill.feed()["last_stamp_at"] == after(5)
 
 
 @pytest.mark.spec("002 8.7")
