@@ -98,7 +98,7 @@ def mark_step_failed(conn: Connection, run_id: UUID) -> None:
 
 def mark_approved(conn: Connection, run_id: UUID, counts: ShelfCounts, *, seq: int, by: str, at: datetime) -> bool:
     """False if the run was decided already."""
-    params = {**_figures(counts, max(0, counts.leaving)), "run_id": run_id, "seq": seq, "by": by, "at": at}
+    params = {**_figures(counts, counts.leaving), "run_id": run_id, "seq": seq, "by": by, "at": at}
     return conn.execute(load_sql("shelf/mark_approved"), params).rowcount == 1
 
 

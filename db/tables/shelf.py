@@ -30,7 +30,7 @@ promotions = sa.Table(
 )
 
 # Without foreign keys, which took four of the five seconds that 500,000 first spans cost. Products come from the
-# source's own sightings, and one that has a price cannot be deleted, because prices refer to it and stay.
+# source's own sightings, and nothing deletes products.
 shelf_spans = sa.Table(
     "shelf_spans",
     metadata,

@@ -6,7 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from db import engine, ledger
+from db.clock import Clock
 from tasks import progress
+from tasks.catalogue import approval, registry
 from tasks.catalogue.shelf.steps import settle
 from tasks.exclusive import LockLostError
 from tests.mill import after, row
@@ -252,6 +254,20 @@ def test_next_run_heals_an_error_in_phase_two(mill):
     assert (mill.contents("sightings"), mill.contents("product_changes")) == ([], [])
 
 
+@pytest.mark.spec("002 9.5")
+def test_file_before_an_error_in_phase_two_is_read_when_it_comes_again(mill):
+    mill.deliver(*rows(1, 2, 3))
+    mill.run(at=after(1))
+    mill.deliver(row(1, price="5.00"), *rows(2, 3))
+    break_on(mill.conn, "promotions")
+    waiting = mill.run(at=after(2))
+    mend(mill.conn)
+    approval.approve(waiting["id"], registry.Actor("ann", Clock(after(3))))
+    mill.deliver(*rows(1, 2, 3))
+    assert mill.run(at=after(4))["skipped_reason"] is None
+    assert str(mill.offers(after(4))["item-1"]["price"]) == "10.00"
+
+
 class Hearing(progress.Listener):
     def __init__(self):
         self.sentences = []
@@ -267,8 +283,10 @@ def test_session_lost_in_phase_two_is_no_such_error(mill, database):
         CREATE FUNCTION hang_up() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END $$;
         CREATE TRIGGER hang_up BEFORE INSERT ON promotions FOR EACH ROW EXECUTE FUNCTION hang_up()""")
-    with pytest.raises(LockLostError):
+    heard = Hearing()
+    with progress.heard_by(heard), pytest.raises(LockLostError):
         mill.run(at=after(1))
+    assert heard.sentences == []
     assert mill.counts(mill.newest_run(), "status", "expiry_step_failed") == ("RUNNING", False)
     mill.conn.execute("DROP FUNCTION hang_up CASCADE")
     mill.run(at=after(2))

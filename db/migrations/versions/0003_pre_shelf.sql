@@ -2,7 +2,8 @@
 DROP INDEX shelf_spans_open;
 DROP INDEX shelf_spans_one_open;
 DROP INDEX shelf_spans_source;
-ALTER TABLE shelf_spans DROP CONSTRAINT shelf_spans_source_id_fkey, DROP CONSTRAINT shelf_spans_product_id_fkey;
+ALTER TABLE shelf_spans DROP CONSTRAINT IF EXISTS shelf_spans_source_id_fkey;
+ALTER TABLE shelf_spans DROP CONSTRAINT IF EXISTS shelf_spans_product_id_fkey;
 CREATE UNIQUE INDEX shelf_spans_one_open ON shelf_spans (source_id, product_id) WHERE to_seq IS NULL;
 
 -- Offers in a form that walks the products by id and stops at the limit.
