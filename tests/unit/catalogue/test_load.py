@@ -177,11 +177,5 @@ def test_prices_of_new_products_get_their_ids(read):
     surveyed = read(lines(*rows(4)))
     [batch] = load.batches(changes(surveyed, state_after(surveyed, price=pl.lit(1))[:2]), surveyed.reading)
     ids = pl.Series([30, 40], dtype=pl.Int64)
-    assert load.with_new_ids(batch.prices, batch.new, ids)["product_id"].to_list() == [1, 2, 30, 40]
-
-
-def test_nothing_new_needs_no_ids(read):
-    surveyed = read(lines(*rows(2)))
-    [batch] = load.batches(changes(surveyed, state_after(surveyed, price=pl.lit(1))), surveyed.reading)
-    none = pl.Series([], dtype=pl.Int64)
-    assert load.with_new_ids(batch.prices, batch.new, none)["product_id"].to_list() == [1, 2]
+    assert load.first_prices(batch, ids)["product_id"].to_list() == [30, 40]
+    assert batch.prices["product_id"].to_list() == [1, 2, None, None]
