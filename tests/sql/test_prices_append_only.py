@@ -40,9 +40,12 @@ def test_prices_refuse_a_change_with_triggers_switched_to_replica(any_conn, pric
         any_conn.execute("UPDATE prices SET price_amount = 1")
 
 
-def test_a_product_with_prices_cannot_be_deleted(any_conn, price):
-    with pytest.raises(psycopg.errors.ForeignKeyViolation):
-        any_conn.execute("DELETE FROM source_products")
+@pytest.mark.parametrize("statement", ["DELETE FROM", "TRUNCATE"])
+@pytest.mark.parametrize("parent", ["source_products", "sources"])
+def test_what_prices_belong_to_is_kept(any_conn, price, parent, statement):
+    """They have no foreign key, so nothing else would keep it."""
+    with pytest.raises(psycopg.errors.RestrictViolation, match=f"{parent} is append-only"):
+        any_conn.execute(f"{statement} {parent}" + (" CASCADE" if statement == "TRUNCATE" else ""))
 
 
 @pytest.mark.spec("002 18.1.1")

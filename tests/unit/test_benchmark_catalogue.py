@@ -5,7 +5,8 @@ import gzip
 import io
 
 from benchmarks.catalogue import files, table
-from tasks.catalogue import load
+from tasks.catalogue.parse import Limits
+from tasks.catalogue.survey import survey_file
 
 ROWS = 3_000
 
@@ -28,7 +29,7 @@ def test_write_makes_the_same_rows_with_other_bytes_and_with_other_prices(tmp_pa
 
 def test_write_gives_every_row_a_product_of_its_own(tmp_path):
     for file in files.write(tmp_path, ROWS).values():
-        loaded = load.read_file(file, max_rows=ROWS)
+        loaded = survey_file(file, Limits(max_rows=ROWS, max_bytes=10_000_000))
         assert (loaded.products.height, loaded.rejected, loaded.duplicates) == (ROWS, 0, 0)
 
 
