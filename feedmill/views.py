@@ -19,6 +19,7 @@ STATUS_TEXT = {
     ScheduleStatus.DISABLED: "Disabled due to repeated failures",
     ScheduleStatus.REMOVED: "Removed",
 }
+MASK = "••••••••"  # a stored secret; leaving it blank in `feeds set --password-stdin` keeps it
 _BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -43,7 +44,10 @@ def feed_table(feeds: list[Document]) -> RenderableType:
 
 def feed_card(feed: Document) -> RenderableType:
     gates = ", ".join(f"{name}={value or 'off'}" for name, value in feed["gates"].items())
-    return card({**feed, "status": STATUS_TEXT[feed["status"]], "gates": gates})
+    stored = {name: MASK if feed[f"has_{name}"] else None for name in ("password", "private_key")}
+    plain = {name: value for name, value in feed.items() if not name.startswith("has_")}
+    shown = {"status": STATUS_TEXT[feed["status"]], "gates": gates, **stored}
+    return card({**plain, **shown, "legacy_algorithms": ", ".join(feed["legacy_algorithms"])})
 
 
 def run_table(runs: list[Document]) -> RenderableType:

@@ -21,7 +21,7 @@ class Target:
 
     source_id: str
     last_stamp_at: datetime | None
-    details: Row
+    details: Row = field(repr=False)  # it may hold a ciphertext
 
 
 @dataclass

@@ -14,17 +14,19 @@ from prefect.logging import get_run_logger
 from db import catalogue, feeds, shelf
 from db.catalogue import Observation
 from db.engine import Connection, Row, ping, session_errors, transaction
-from db.enums import Stage, Transport
-from tasks import exclusive, files, policy, progress, secrets
+from db.enums import Stage
+from tasks import exclusive, files, policy, progress
 from tasks.catalogue import load
+from tasks.catalogue.access import remote_of
 from tasks.catalogue.config import DEFAULT_MAX_BYTES, DEFAULT_MAX_ROWS
 from tasks.catalogue.diff import STATE
 from tasks.catalogue.freshness import LastFile, SkipReason, unchanged_by_hash, unchanged_by_stat
 from tasks.catalogue.registry import PIPELINE, find_feed
 from tasks.exclusive import exclusive_run
+from tasks.keyring import check_key
 from tasks.run import Pipeline, Run, Start, Target
 from tasks.steps import live_task_options, shown_as_busy
-from tasks.transport import Download, Remote, RemoteStat, open_retriever
+from tasks.transport import Download, RemoteStat, open_retriever
 
 _LIVE = live_task_options(policy.CATALOGUE)
 _ASK_SECONDS = 60
@@ -51,6 +53,7 @@ def catalogue_run(feed_key: str, start: Start) -> Iterator[tuple[Run, Path]]:
 
 def _find(conn: Connection, key: str) -> Target:
     feed = find_feed(conn, key)
+    check_key(feed)
     return Target(str(feed["source_id"]), feed["last_stamp_at"], feed)
 
 
@@ -71,7 +74,7 @@ def fetch_file(run: Run, folder: Path, *, force: bool = False) -> FetchedFile:
     """Bring the remote file to disk, or say why it need not be read."""
     feed = run.target.details
     last = LastFile() if force else _last_file(feed)
-    with open_retriever(_remote(feed)) as retriever:
+    with open_retriever(remote_of(feed)) as retriever:
         seen = retriever.stat()
         unchanged = unchanged_by_stat(last, modified_at=seen.modified_at, size=seen.size)
         if unchanged:
@@ -101,19 +104,6 @@ class _Fetching:
 
 def _last_file(feed: Row) -> LastFile:
     return LastFile(feed["last_remote_mtime"], feed["last_remote_size"], feed["last_content_hash"])
-
-
-def _remote(feed: Row) -> Remote:
-    """The address with the password in it: made here, just before connecting, and kept nowhere."""
-    password = None
-    if feed["secret_ciphertext"] is not None:
-        version = feed["secret_version"]
-        key = secrets.load_key()
-        password = secrets.decrypt_secret(
-            feed["secret_ciphertext"], feed_id=feed["id"], secret_version=version, key=key
-        )
-    names = ("host", "port", "path", "username", "host_key_fingerprint")
-    return Remote(Transport(feed["transport"]), password=password, **{name: feed[name] for name in names})
 
 
 def _remember(run: Run, seen: RemoteStat, *, download: Download | None) -> None:

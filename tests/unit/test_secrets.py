@@ -10,7 +10,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from tasks import files
 from tasks.errors import KeyMissingError, SecretUnreadableError
-from tasks.secrets import decrypt_secret, encrypt_secret, key_id, load_key
+from tasks.keyring import load_key
+from tasks.secrets import decrypt_secret, encrypt_secret, key_id
 
 KEY = bytes(range(32))
 PASSWORD = "pä:ss wörd €"
@@ -199,7 +200,7 @@ def test_make_key_file_leaves_an_existing_key_alone(key_file):
 
 
 def test_load_key_gives_racing_processes_the_same_key(key_file):
-    program = "import sys; from tasks.secrets import load_key; print('ready', flush=True); sys.stdin.readline(); "
+    program = "import sys; from tasks.keyring import load_key; print('ready', flush=True); sys.stdin.readline(); "
     program += "print(load_key().hex())"
     racers = [
         subprocess.Popen(
