@@ -24,12 +24,12 @@ _NOT_FTP: Meaning = (errors.ProtocolMismatchError, "what answers does not speak 
 _TOO_MANY = re.compile(
     r"too many|maximum (number of )?(allowed )?(clients|connections|users|logins|sessions)|sorry, the maximum"
     r"|limit (is )?(reached|exceeded)|(max|maximum) .{0,30}(reached|exceeded)|connection limit|user limit"
-    r"|already (logged|connected)|try (again )?later|server is (full|busy)|no more connections"
+    r"|already (logged|connected)|temporar|try (again )?later|server is (full|busy)|no more connections"
 )
 _ENCRYPTION = re.compile(r"\btls\b|\bssl\b|\bftps\b|secure (connection|control|ftp)|encrypt|cleartext|clear.?text")
 _IS_DENIED = re.compile(
-    r"permission|denied|not allowed|not permitted|forbidden|access is|no access|insufficient (privileges|rights)"
-    r"|not enough privileges|privilege|unauthori[sz]ed|zugriff verweigert"
+    r"permission|denied|not allowed|won.?t allow|not permitted|forbidden|access is|no access|privilege"
+    r"|insufficient rights|unauthori[sz]ed|zugriff verweigert"
 )
 _IS_FOLDER = re.compile(r"is a (directory|folder)|not a (plain|regular) file|not a file|not retrievable")
 _IS_MISSING = re.compile(
@@ -72,6 +72,7 @@ _BY_WORDS: dict[int, tuple[tuple[re.Pattern[str], Meaning], ...]] = {
     # Most say 421 for any farewell; one of a server that wants TLS will be the same next time.
     421: ((_ENCRYPTION, _TLS),),
     522: ((_ENCRYPTION, _TLS),),
+    430: ((_TOO_MANY, _BUSY),),
     530: ((_TOO_MANY, _BUSY), (_ENCRYPTION, _TLS)),
     # Busy first, denied before missing: "cannot open file: permission denied" names both.
     550: (

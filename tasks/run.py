@@ -40,6 +40,7 @@ class Run:
     attempt: int = 1
     correlation_id: str | None = None
     is_closed: bool = False
+    fetched: Any = field(default=None, repr=False)  # what a run reads once, whatever is tried again after
 
     def now(self) -> datetime:
         """The time of this run's next event, never before its start."""

@@ -63,7 +63,7 @@ def reading(address: str) -> Iterator[None]:
 
 def _translated(error: Exception, sentences: tuple[_Sentence, ...], *, address: str) -> errors.IngestError:
     """By the code of the server, else by the first sentence that fits; the last of each list fits all."""
-    if isinstance(error, ftplib.error_proto | ftplib.error_reply | ftplib.error_temp | ftplib.error_perm):
+    if isinstance(error, ftplib.Error):
         kind, sentence = ftp_replies.meaning(str(error))
     elif isinstance(error, asyncssh.Error):
         kind, sentence = ssh_meaning(error)

@@ -6,6 +6,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from ftplib import error_proto
 from typing import Any
 
 from fsspec.implementations.ftp import FTPFileSystem  # type: ignore[import-untyped]  # no stubs
@@ -13,6 +14,7 @@ from fsspec.implementations.ftp import FTPFileSystem  # type: ignore[import-unty
 from tasks.network import CLOSE_SECONDS, Login, Timeouts
 
 _RECEIVED_BYTES = 256 * 1024
+_MOST_LINES = 1000  # of one reply; some servers greet with their terms of use
 _TIME = re.compile(r"^(\d{14})(?:\.(\d{1,6}))?")
 # A server that does not know SIZE or MDTM, or does not answer for this file. RETR has the last word.
 _NO_ANSWER = ("500", "501", "502", "504", "550")
@@ -42,6 +44,18 @@ class _Control(ftplib.FTP):
         if opened is not None:
             opened.reconfigure(errors="replace")
         self._replies = opened
+
+    def getmultiline(self) -> str:
+        """A reply. ftplib takes `SSH-2.0-...` for the first of many lines, and waits for the last one for ever."""
+        lines = [self.getline()]
+        if not lines[0][:3].isdecimal():
+            raise error_proto(lines[0])  # noqa: S321 - an error, no call
+        while lines[0][3:4] == "-" and (len(lines) == 1 or lines[-1][:4] != f"{lines[0][:3]} "):
+            if len(lines) == _MOST_LINES:
+                message = f"more than {_MOST_LINES} lines"
+                raise error_proto(message)  # noqa: S321 - an error, no call
+            lines.append(self.getline())
+        return "\n".join(lines)
 
     def wait_at_most(self, seconds: float) -> None:
         """For each answer, and for each piece of a file on the data connections to come."""

@@ -87,13 +87,16 @@ def meaning(error: asyncssh.Error) -> Meaning:
 
 def hint_for(error: asyncssh.Error) -> str | None:
     """For a server that knows only old algorithms: how to accept them, if they may be accepted at all."""
+    if isinstance(error, asyncssh.ConnectionLost):
+        return "if it lasts, the server may know only old algorithms: see --legacy-algorithm of feedmill feeds set"
     if not isinstance(error, asyncssh.KeyExchangeFailed):
         return None
-    named = legacy_in(str(error.reason).rpartition("received")[2])
+    named = legacy_in(str(error.reason))  # none of ours is among them, or the feed accepts it already
+    if "host key" in str(error.reason):
+        named = ["ssh-rsa"]
     if not named:
         return "the server offers only algorithms that are not safe; ask its owner to update it"
-    options = " ".join(f"--legacy-algorithm {name}" for name in named[:1])
-    return f"the server offers only old algorithms; to accept one all the same: feedmill feeds set KEY {options}"
+    return f"to accept what this old server offers all the same: feedmill feeds set KEY --legacy-algorithm {named[0]}"
 
 
 def host_key_error(shown: tuple[str, ...], *, address: str, pinned: str | None) -> errors.IngestError:

@@ -1,6 +1,5 @@
 """The steps of a catalogue run: each a pure core between two effects."""
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from prefect.logging import get_run_logger
 
 from db import catalogue, feeds, shelf
 from db.catalogue import Observation
-from db.engine import Connection, Row, ping, session_errors, transaction
+from db.engine import Connection, Row, session_errors, transaction
 from db.enums import Stage
 from tasks import exclusive, files, policy, progress
 from tasks.catalogue import load
@@ -23,13 +22,13 @@ from tasks.catalogue.diff import STATE
 from tasks.catalogue.freshness import LastFile, SkipReason, unchanged_by_hash, unchanged_by_stat
 from tasks.catalogue.registry import PIPELINE, find_feed
 from tasks.exclusive import exclusive_run
+from tasks.fetching import Fetching
 from tasks.keyring import check_key
 from tasks.run import Pipeline, Run, Start, Target
-from tasks.steps import live_task_options, shown_as_busy
+from tasks.steps import live_task_options, log_event, shown_as_busy
 from tasks.transport import Download, RemoteStat, open_retriever
 
 _LIVE = live_task_options(policy.CATALOGUE)
-_ASK_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -72,34 +71,29 @@ CATALOGUE = Pipeline(PIPELINE, policy.CATALOGUE, find=_find, on_start=_on_start,
 @task(name="fetch-file", **_LIVE)
 def fetch_file(run: Run, folder: Path, *, force: bool = False) -> FetchedFile:
     """Bring the remote file to disk, or say why it need not be read."""
-    feed = run.target.details
-    last = LastFile() if force else _last_file(feed)
-    with open_retriever(remote_of(feed)) as retriever:
-        seen = retriever.stat()
-        unchanged = unchanged_by_stat(last, modified_at=seen.modified_at, size=seen.size)
-        if unchanged:
-            _remember(run, seen, download=None)
-            return FetchedFile(unchanged=unchanged)
-        limit = feed["max_file_size_bytes"] or DEFAULT_MAX_BYTES
-        download = retriever.download(folder / "feed", max_bytes=limit, on_progress=_Fetching(run))
+    last = LastFile() if force else _last_file(run.target.details)
+    run.fetched = run.fetched or _fetch(run, folder, last)  # an attempt after the fetch uses the file on disk
+    if isinstance(run.fetched, RemoteStat):
+        _remember(run, run.fetched, download=None)
+        log_event("DOWNLOAD_SKIPPED_UNCHANGED", reason=SkipReason.UNCHANGED_MTIME)
+        return FetchedFile(unchanged=SkipReason.UNCHANGED_MTIME)
+    download: Download = run.fetched
     _remember(run, download.stat, download=download)
-    get_run_logger().info("fetched run_id=%s bytes=%s", run.id, download.size_bytes)
+    log_event("DOWNLOAD_COMPLETE", run_id=run.id, bytes=download.size_bytes, hash=download.sha256)
     return FetchedFile(download.path, unchanged_by_hash(last, download.sha256))
 
 
-class _Fetching:
-    """Tells how far a fetch is, and once a minute asks the server whether our session, and so our lock, still lives."""
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-        self._asked_at = time.monotonic()
-
-    def __call__(self, done: int, total: int | None) -> None:
-        progress.report("fetching", done, total)
-        if time.monotonic() - self._asked_at > _ASK_SECONDS:
-            with session_errors(self._run.conn):
-                ping(self._run.conn)
-            self._asked_at = time.monotonic()
+def _fetch(run: Run, folder: Path, last: LastFile) -> Download | RemoteStat:
+    """The whole file on disk; or only what the server says of it, if that is what it said last time."""
+    feed = run.target.details
+    log_event("DOWNLOAD_START", **{name: feed[name] for name in ("host", "port", "path", "transport")})
+    with open_retriever(remote_of(feed)) as retriever:
+        seen = retriever.stat()
+        log_event("FILE_STAT", remote_mtime=seen.modified_at, remote_size=seen.size)
+        if unchanged_by_stat(last, modified_at=seen.modified_at, size=seen.size):
+            return seen
+        limit = feed["max_file_size_bytes"] or DEFAULT_MAX_BYTES
+        return retriever.download(folder / "feed", max_bytes=limit, on_progress=Fetching(run))
 
 
 def _last_file(feed: Row) -> LastFile:
