@@ -7,8 +7,8 @@ from pydantic import Field, SecretStr
 class FeedCredentials(Block):
     """A password, or an SSH private key with its passphrase. `register-feed` takes it by name and encrypts it.
 
-    Prefect keeps it encrypted with a key that lies in the same database, and hands it to whoever may ask its API: delete
-    the block once the feed has it.
+    Prefect keeps it encrypted with a key that lies in the same database, and hands it to whoever may ask its API:
+    delete the block once the feed has it.
     """
 
     _block_type_name = "Feed Credentials"

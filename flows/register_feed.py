@@ -18,7 +18,7 @@ Url = Annotated[str, Field(pattern=r"^(sftp|ftp|file)://([^:/@]*@)?[^@]*$")]
 
 
 @flow(name="register-feed", flow_run_name="{feed_key}", persist_result=False)
-def register_feed(  # noqa: PLR0913 - a form
+def register_feed(  # noqa: PLR0913, PLR0917 - a form
     feed_key: str,
     retailer: str | None = None,
     url: Url | None = None,
