@@ -174,7 +174,7 @@ def _refuse_password(url: str) -> None:
     """Before anything is taken apart: a message about a part could repeat the password."""
     if _WITH_PASSWORD.match(url):
         message = "the address holds a password, which would stay in shell histories and process lists"
-        raise refuse(message, "leave it out and give it with --password-stdin")
+        raise refuse(message, "leave it out, and give it with --password-stdin or by a block of feed credentials")
 
 
 def _refuse_unprintable(*texts: str) -> None:
