@@ -3,7 +3,7 @@ BIN := .venv/bin
 DONE := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow bench lint format up lock
+.PHONY: help setup demo test test-slow bench bench-sftp lint format up lock
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -27,6 +27,9 @@ test-slow: setup ## The slow proofs
 
 bench: setup ## Measure the ledger; writes benchmarks/results and the tables in benchmarks/README.md
 	$(BIN)/python -m benchmarks.ledger
+
+bench-sftp: setup ## Measure fetching against OpenSSH's own sftp; needs its server (Debian: openssh-server)
+	$(BIN)/python -m benchmarks.sftp
 
 lint: setup ## Style, types and the import directions
 	$(BIN)/ruff check .

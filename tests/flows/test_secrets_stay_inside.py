@@ -2,6 +2,7 @@
 
 import base64
 import importlib.util
+import io
 import logging
 import os
 import subprocess
@@ -86,6 +87,7 @@ def everything_logged():
     levels = {name: logging.getLogger(name).level for name in names}
     for name in names:
         logging.getLogger(name).setLevel(logging.DEBUG)
+    logging.getLogger("httpcore").setLevel(logging.INFO)  # a dozen lines for each request, of its own inner life
     asyncssh.set_debug_level(2)
     logging.getLogger("pyftpdlib").disabled = True  # what the server logs is not ours
     try:
@@ -144,7 +146,8 @@ def round_of_runs(drawer, servers, private_key, monkeypatch, tmp_path, caplog, c
     monkeypatch.setenv("CREDENTIAL_ENCRYPTION_KEY_B64", base64.b64encode(KEYS["old"]).decode())
     monkeypatch.setenv("AFFILIATE_FEED_ALLOW_PLAIN_FTP", "true")
 
-    def command(*arguments):
+    def command(*arguments, typed=""):
+        monkeypatch.setattr("sys.stdin", io.StringIO(typed))
         contract.run(cli.app, [*arguments, "--debug"])
 
     def ingest(key, *, at):
@@ -161,13 +164,13 @@ def round_of_runs(drawer, servers, private_key, monkeypatch, tmp_path, caplog, c
         said["processes"] += typed_into(*add, *pin, typed=PASSWORDS["good"])
         ingest("northfork", at=1)
         command("feeds", "try", "northfork")
-        said["processes"] += typed_into("feeds", "set", "northfork", "--password-stdin", typed=PASSWORDS["wrong"])
+        command("feeds", "set", "northfork", "--password-stdin", typed=PASSWORDS["wrong"])
         ingest("northfork", at=900_000)
         command("feeds", "try", "northfork")
         key_file = tmp_path / "id"
         key_file.write_bytes(private_key.export_private_key("pkcs8-pem", PASSPHRASE))
         key_options = ("--private-key", str(key_file), "--passphrase-stdin")
-        said["processes"] += typed_into("feeds", "set", "northfork", *key_options, typed=PASSPHRASE)
+        command("feeds", "set", "northfork", *key_options, typed=PASSPHRASE)
         ingest("northfork", at=900_001)
         FeedCredentials(password=PASSWORDS["block"]).save("cairn-login", overwrite=True)
         form = {"credentials_block": "cairn-login", "i_understand_ftp_is_insecure": True, "enable": True}
