@@ -181,7 +181,7 @@ class _SftpFile(SSHFile):  # type: ignore[misc]  # its base has no types
         return await self.fs.answered(super()._open_file())
 
     def _determine_block_size(self, channel: asyncssh.SFTPClient) -> int:
-        """As much as the server gives at once: 255 KiB of OpenSSH; with the 48 of sshfs a file takes half as long again."""
+        """As much as the server gives at once, 255 KiB of OpenSSH; with the 48 of sshfs a file takes far longer."""
         return max(int(channel.limits.max_read_len), int(READ_BLOCK_SIZE))
 
     def read(self, size: int = -1) -> bytes:
