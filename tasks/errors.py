@@ -52,7 +52,7 @@ class LoginRefusedError(IngestError):
 
     recovery = Recovery.PERMANENT
     code = "LOGIN_REFUSED"
-    hint = "set the password anew with: feedmill feeds set KEY --password-stdin"
+    hint = "set it anew with: feedmill feeds set KEY --password-stdin (or --private-key FILE)"
 
 
 class TlsRequiredError(IngestError):

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from db.enums import SecretKind, Transport
+from tasks.errors import LoginRefusedError
 from tasks.keyring import decrypted
 from tasks.transport import Remote
 
@@ -12,6 +13,9 @@ def remote_of(feed: Mapping[str, Any]) -> Remote:
     """The address with the decrypted secret: to be connected to at once, and kept nowhere."""
     secret = decrypted(feed)
     is_key = feed["secret_kind"] == SecretKind.PRIVATE_KEY
+    if is_key and feed["transport"] == Transport.FTP:
+        message = "a private key cannot log in by FTP, which knows passwords only"
+        raise LoginRefusedError(message)
     names = ("host", "port", "path", "username", "host_key_fingerprint")
     return Remote(
         Transport(feed["transport"]),

@@ -177,7 +177,7 @@ def failed(mill, script, mode, *, at):
 
 
 @pytest.mark.spec("002 16.2")
-def test_server_that_swaps_its_host_key_is_not_tried_again(drawer, tmp_path):
+def test_server_that_swaps_its_host_key_is_not_tried_again(drawer, tmp_path, caplog):
     deliver(tmp_path / "x.csv", ROWS)
     with sftp(tmp_path, Script()) as (url, settings):
         mill = drawer.put_on_file(url, password=PASSWORD, **settings)
@@ -194,5 +194,8 @@ def test_server_that_swaps_its_host_key_is_not_tried_again(drawer, tmp_path):
     for fingerprint in (settings["host_key_fingerprint"], others["host_key_fingerprint"]):
         assert fingerprint in record["error_message"]
     assert (hearing.sentences, script.calls) == ([], 0)  # nobody logged in
+    [skipped] = [record for record in caplog.records if record.getMessage().startswith("RETRY_SKIPPED")]
+    assert skipped.levelname == "ERROR"
+    assert "classification=configuration error_code=HOST_KEY_MISMATCH hint=ask" in skipped.getMessage()
     assert mill.written() == before
     assert mill.feed()["host_key_fingerprint"] == settings["host_key_fingerprint"]

@@ -1,5 +1,7 @@
 """A feed registered from a form, with its password from a block; and the bar in Prefect of a file on its way."""
 
+import logging
+import re
 from contextlib import suppress
 
 import asyncssh
@@ -100,11 +102,16 @@ def progress_artifacts():
         return [found for found in client.read_artifacts() if found.key == "fetch-northfork"]
 
 
-def test_file_of_several_pieces_has_a_bar_in_prefect(mill):
+@pytest.mark.spec("002 17.4")
+def test_file_of_several_pieces_has_a_bar_in_prefect(mill, caplog):
     rows = csv_text([row(number) for number in range(1, 30)])
     wide = "x" * 1_000_000
     deliver(mill.path, rows + f"i,s,Tent,https://shop.example/{wide},9.99,,Y,USD,,\n" * 5)
-    mill.run(at=after(1))
+    with caplog.at_level(logging.DEBUG, logger="prefect.task_runs"):
+        mill.run(at=after(1))
+    told = [int(percent) for percent in re.findall(r"DOWNLOAD_PROGRESS .*percent_complete=(\d+)", caplog.text)]
+    assert told == sorted(set(told))
+    assert (len(told) <= 10, told[-1]) == (True, 100)
     [bar] = progress_artifacts()
     assert (bar.type, float(bar.data)) == ("progress", 100.0)
 

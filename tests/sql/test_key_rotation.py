@@ -2,6 +2,7 @@
 
 import base64
 import threading
+import time
 
 import pytest
 
@@ -144,8 +145,9 @@ def test_password_written_meanwhile_is_not_left_under_the_old_key(conn, database
 
 def wait_for_a_lock(conn):
     waiting = "SELECT count(*) AS n FROM pg_locks WHERE NOT granted AND locktype = 'advisory'"
+    deadline = time.monotonic() + 10
     while not conn.execute(waiting).fetchone()["n"]:
-        pass
+        assert time.monotonic() < deadline, "nobody waits"
 
 
 @pytest.fixture
