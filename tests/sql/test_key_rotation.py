@@ -173,6 +173,7 @@ def test_key_file_is_replaced_and_the_old_one_kept_beside(conn, key_files):
 @pytest.mark.parametrize("moment", ["before the transaction", "after it", "between the two names"])
 def test_rotation_that_was_killed_is_readable_and_can_be_finished(conn, key_files, monkeypatch, moment):
     add(conn, "a")
+    old = secrets_of(conn)["a"][1]
     doors = {
         "before the transaction": "tasks.key_rotation.transaction",
         "after it": "tasks.keyring.finish_rotation",
@@ -183,6 +184,7 @@ def test_rotation_that_was_killed_is_readable_and_can_be_finished(conn, key_file
         key_rotation.rotate(conn, ACTOR)
     add(conn, "b")
     assert {secret for secret, _ in secrets_of(conn).values()} == {"correct horse"}
+    assert secrets_of(conn)["b"][1] != old  # once there is a new key, nothing more is put under the old one
     key_rotation.rotate(conn, ACTOR)
     (key_files / "credential.key.old").unlink(missing_ok=True)
     assert {secret for secret, _ in secrets_of(conn).values()} == {"correct horse"}
