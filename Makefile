@@ -5,7 +5,7 @@ BENCH_DONE := .venv/.installed-bench
 ROWS ?= 50000 500000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow bench lint format up lock
+.PHONY: help setup demo test test-slow bench bench-sftp lint format up lock
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -36,6 +36,9 @@ bench: $(BENCH_DONE) ## Measure ledger, shelf, offers and catalogue; writes benc
 $(BENCH_DONE): $(DONE)
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[dev,bench]'
 	@touch $(BENCH_DONE)
+
+bench-sftp: setup ## Measure fetching against OpenSSH's own sftp; needs its server (Debian: openssh-server)
+	$(BIN)/python -m benchmarks.sftp
 
 lint: setup ## Style, types and the import directions
 	$(BIN)/ruff check .

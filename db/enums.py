@@ -106,6 +106,11 @@ class Transport(Word):
     FILE = "FILE", "a path on this machine; -> SFTP, FTP by `feeds set --url`"
 
 
+class SecretKind(Word):
+    PASSWORD = "PASSWORD", "the stored secret is a password; -> PRIVATE_KEY by `feeds set --private-key`"
+    PRIVATE_KEY = "PRIVATE_KEY", "it is an SSH private key; -> PASSWORD by `feeds set --password-stdin`"
+
+
 class FileFormat(Word):
     CSV = "CSV", "delimited text; final"
 

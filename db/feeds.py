@@ -32,6 +32,29 @@ def update_secret(conn: Connection, feed_id: int, secret: Mapping[str, Any], *, 
     conn.execute(load_sql("catalogue/update_secret"), {**secret, "id": feed_id, "now": now})
 
 
+def delete_secret(conn: Connection, feed_id: int, *, now: datetime) -> None:
+    conn.execute(load_sql("catalogue/delete_secret"), {"id": feed_id, "now": now})
+
+
+def lock_key_in_use(conn: Connection) -> None:
+    """Until the transaction ends, nobody replaces the key of stored secrets."""
+    conn.execute(load_sql("catalogue/lock_key_in_use"))
+
+
+def lock_key(conn: Connection) -> None:
+    """Until the transaction ends, nobody encrypts a secret."""
+    conn.execute(load_sql("catalogue/lock_key"))
+
+
+def lock_secrets(conn: Connection, key_id: str) -> list[Row]:
+    """The feeds whose secret is under another key than this one, held until the transaction ends."""
+    return conn.execute(load_sql("catalogue/lock_secrets"), {"key_id": key_id}).fetchall()
+
+
+def mark_rotated(conn: Connection, feed_id: int, secret: Mapping[str, Any]) -> None:
+    conn.execute(load_sql("catalogue/mark_rotated"), {**secret, "id": feed_id})
+
+
 def update_source(conn: Connection, source: Mapping[str, Any], *, now: datetime) -> None:
     conn.execute(load_sql("catalogue/update_source"), {**source, "now": now})
 

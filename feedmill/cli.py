@@ -6,7 +6,7 @@ import sys
 import click
 
 from feedmill import contract
-from feedmill.commands import database, demo, feeds, ledger, runs, shelf
+from feedmill.commands import database, demo, feeds, key, ledger, runs, shelf, trial
 
 
 @click.group(cls=contract.Group)
@@ -21,6 +21,8 @@ def app() -> None:
 
 app.add_command(database.db)
 app.add_command(feeds.feeds)
+feeds.feeds.add_command(trial.try_)
+app.add_command(key.key)
 for command in (
     demo.demo,
     runs.run,

@@ -16,6 +16,8 @@ from rich.console import Console, RenderableType
 
 from db.clock import iso
 from db.errors import BadRequestError, BusyError, FeedmillError
+from feedmill.telling import Lines
+from tasks import progress, redaction
 
 FAILED, USAGE, BLOCKED, BUSY, INTERRUPTED = 1, 2, 3, 75, 130
 
@@ -53,7 +55,8 @@ def run(command: click.Command, arguments: Sequence[str]) -> int:
     as_json, debug = "--json" in arguments, "--debug" in arguments
     try:
         _refuse_other_encodings(arguments)
-        answer = command.main(args=list(arguments), prog_name="feedmill", standalone_mode=False)
+        with progress.heard_by(Lines()):
+            answer = command.main(args=list(arguments), prog_name="feedmill", standalone_mode=False)
         return _print(answer, as_json=as_json) if isinstance(answer, Reply) else int(answer or 0)
     except click.exceptions.NoArgsIsHelpError as asked:
         sys.stderr.write(asked.format_message() + "\n")
@@ -62,10 +65,12 @@ def run(command: click.Command, arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has seen enough
         return 0
     except (FeedmillError, click.ClickException, click.Abort, KeyboardInterrupt, OSError) as error:
+        redaction.scrub(error)
         if debug:
             Console(stderr=True).print_exception()
         return _tell(_as_ours(error), as_json=as_json)
     except Exception as error:
+        redaction.scrub(error)
         if debug:
             raise
         return _tell(_unexpected(error), as_json=as_json)

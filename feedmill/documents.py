@@ -3,6 +3,7 @@
 from typing import Any
 
 from db.engine import Row
+from db.enums import SecretKind
 from tasks.catalogue.config import DEFAULT_MAX_BYTES, DEFAULT_MAX_ROWS, shown_address
 from tasks.catalogue.tracking import tracking_url
 
@@ -18,6 +19,7 @@ _FEED = (
     "manual_run_pending",
     "gates",
     "host_key_fingerprint",
+    "legacy_algorithms",
     "created_at",
     "updated_at",
     "created_by",
@@ -72,7 +74,8 @@ def feed(row: Row) -> Document:
         "every_hours": row["schedule_frequency_hours"],
         "is_primary": row["is_display_primary"],
         "unchanged": row["unchanged_policy"],
-        "has_password": row["secret_ciphertext"] is not None,
+        "has_password": row["secret_ciphertext"] is not None and row["secret_kind"] == SecretKind.PASSWORD,
+        "has_private_key": row["secret_ciphertext"] is not None and row["secret_kind"] == SecretKind.PRIVATE_KEY,
         "max_bytes": row["max_file_size_bytes"] or DEFAULT_MAX_BYTES,
         "max_rows": row["max_row_count"] or DEFAULT_MAX_ROWS,
         "max_products": row["max_product_count"] or row["max_row_count"] or DEFAULT_MAX_ROWS,

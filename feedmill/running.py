@@ -1,6 +1,5 @@
 """One run now, here: Prefect around it, progress bars in front of it, the outcome from the ledger."""
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,8 +11,10 @@ from db.clock import Clock
 from db.engine import Row
 from db.errors import FeedmillError
 from feedmill.prefect_api import prefect_api
+from feedmill.telling import Lines
 from tasks import exclusive, progress
 from tasks.catalogue.registry import PIPELINE, find_feed
+from tasks.keyring import check_key
 
 
 def run_now(key: str, *, clock: Clock, force: bool = False) -> tuple[Row, FeedmillError | None]:
@@ -40,6 +41,7 @@ def _check(key: str, clock: Clock) -> object:
     with engine.connect() as conn:
         feed = find_feed(conn, key)
         clock.stamp(feed["last_stamp_at"])
+        check_key(feed)
         schedule = exclusive.find_schedule(conn, PIPELINE, key)
         exclusive.refuse_unless_enabled(schedule)
         exclusive.refuse_if_busy(conn, schedule)
@@ -62,13 +64,6 @@ def _told(record: Row, error: BaseException | None) -> FeedmillError | None:
     return FeedmillError(record["error_message"] or record["error_code"], code=record["error_code"], hint=hint)
 
 
-class _Lines(progress.Listener):
-    """Where nobody looks at a terminal: a line for what matters, no bars."""
-
-    def told(self, sentence: str) -> None:
-        sys.stderr.write(f"feedmill: {' '.join(sentence.split())}\n")
-
-
 class _Terminal(progress.Listener):
     def __init__(self, bars: Progress) -> None:
         self._bars = bars
@@ -88,7 +83,7 @@ def progress_bars() -> Iterator[None]:
     """A bar on standard error for each thing that takes long, where somebody looks."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        with progress.heard_by(_Lines()):
+        with progress.heard_by(Lines()):
             yield
         return
     columns = (TextColumn("{task.description:>9}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

@@ -3,6 +3,7 @@
 import asyncio
 import hmac
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -76,6 +77,7 @@ class LocalSftpServer:
     host = "127.0.0.1"
     files: type[ReadOnlyFiles] = ReadOnlyFiles
     login: type[OneUser] = OneUser
+    algorithms: Mapping[str, Any] = {}  # asyncssh's own, unless named
 
     def __init__(self, root: Path, *, username: str, password: str) -> None:
         self.port = 0
@@ -135,6 +137,7 @@ class LocalSftpServer:
             allow_scp=False,
             agent_forwarding=False,
             x11_forwarding=False,
+            **self.algorithms,
         )
 
     def _serve(self, channel: asyncssh.SSHServerChannel[bytes]) -> ReadOnlyFiles:

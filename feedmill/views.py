@@ -20,6 +20,7 @@ STATUS_TEXT = {
     ScheduleStatus.DISABLED: "Disabled due to repeated failures",
     ScheduleStatus.REMOVED: "Removed (archived)",
 }
+MASK = "••••••••"  # a stored secret; leaving it blank in `feeds set --password-stdin` keeps it
 _BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -44,7 +45,10 @@ def feed_table(feeds: list[Document]) -> RenderableType:
 
 def feed_card(feed: Document) -> RenderableType:
     gates = " ".join(f"{name}={_limits(value)}" for name, value in feed["gates"].items())
-    return card({**feed, "status": STATUS_TEXT[feed["status"]], "gates": gates})
+    stored = {name: MASK if feed[f"has_{name}"] else None for name in ("password", "private_key")}
+    plain = {name: value for name, value in feed.items() if not name.startswith("has_")}
+    shown = {"status": STATUS_TEXT[feed["status"]], "gates": gates, **stored}
+    return card({**plain, **shown, "legacy_algorithms": ", ".join(feed["legacy_algorithms"])})
 
 
 def _limits(value: object) -> str:

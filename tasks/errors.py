@@ -1,5 +1,7 @@
 """The errors of a run, and what each means for the next attempt."""
 
+import ssl
+
 import polars as pl
 
 from db.enums import Recovery
@@ -21,12 +23,52 @@ class HostUnreachableError(IngestError):
     hint = "check host and port with: feedmill feeds show KEY"
 
 
-class LoginRefusedError(IngestError):
-    """The server refuses this user name and password."""
+class ServerBusyError(IngestError):
+    """The server takes no more connections just now."""
+
+    recovery = Recovery.TRANSIENT
+    code = "SERVER_BUSY"
+    hint = "if it lasts, ask the owner of the server how many connections this user may have"
+
+
+class DataConnectionError(IngestError):
+    """The server answers, but the connection for the file itself failed or broke off."""
+
+    recovery = Recovery.TRANSIENT
+    code = "DATA_CONNECTION_FAILED"
+    hint = "if it lasts, a firewall may block the passive ports of the server; ask its owner"
+
+
+class HostNotAllowedError(IngestError):
+    """The server does not accept connections from this machine."""
 
     recovery = Recovery.CONFIGURATION
+    code = "HOST_NOT_ALLOWED"
+    hint = "ask the owner of the server to allow the address of this machine"
+
+
+class LoginRefusedError(IngestError):
+    """The server refuses this user with this password or key."""
+
+    recovery = Recovery.PERMANENT
     code = "LOGIN_REFUSED"
-    hint = "set the password anew with: feedmill feeds set KEY --password-stdin"
+    hint = "set it anew with: feedmill feeds set KEY --password-stdin (or --private-key FILE)"
+
+
+class TlsRequiredError(IngestError):
+    """The server accepts encrypted connections only, or the encryption cannot be set up."""
+
+    recovery = Recovery.CONFIGURATION
+    code = "TLS_REQUIRED"
+    hint = "ask the owner of the server for SFTP: feedmill speaks SFTP and plain FTP, not FTP with TLS"
+
+
+class PlainFtpNotAllowedError(IngestError):
+    """Plain FTP sends the password in clear text, and is switched off here."""
+
+    recovery = Recovery.CONFIGURATION
+    code = "PLAIN_FTP_NOT_ALLOWED"
+    hint = "use SFTP, or set AFFILIATE_FEED_ALLOW_PLAIN_FTP=true where feeds are run"
 
 
 class HostKeyMismatchError(IngestError):
@@ -62,6 +104,29 @@ class FileDeniedError(IngestError):
     hint = "ask the owner of the server for permission to read the file"
 
 
+class FileBusyError(IngestError):
+    """The server cannot give the file just now."""
+
+    recovery = Recovery.TRANSIENT
+    code = "FILE_BUSY"
+
+
+class PathRefusedError(IngestError):
+    """The server does not accept this path."""
+
+    recovery = Recovery.PERMANENT
+    code = "PATH_REFUSED"
+    hint = "check the path with: feedmill feeds show KEY"
+
+
+class QuotaExceededError(IngestError):
+    """The account at the server has used up what it may store or transfer."""
+
+    recovery = Recovery.PERMANENT
+    code = "QUOTA_EXCEEDED"
+    hint = "ask the owner of the server to raise or reset the quota of this user"
+
+
 class FileStillUploadingError(IngestError):
     """The remote file changed or ended early while it was read."""
 
@@ -90,7 +155,7 @@ class KeyMissingError(IngestError):
 
     recovery = Recovery.CONFIGURATION
     code = "CREDENTIAL_KEY_INVALID"
-    hint = "set CREDENTIAL_ENCRYPTION_KEY_B64 to the base64 text of 32 random bytes"
+    hint = "set CREDENTIAL_ENCRYPTION_KEY_B64 to a key that you make with: feedmill key new"
 
 
 class ProtocolMismatchError(IngestError):
@@ -106,6 +171,14 @@ class DownloadFailedError(IngestError):
 
     recovery = Recovery.TRANSIENT
     code = "DOWNLOAD_FAILED"
+
+
+class DownloadTimeoutError(IngestError):
+    """The file takes longer than a run waits for it."""
+
+    recovery = Recovery.TRANSIENT
+    code = "DOWNLOAD_TIMEOUT"
+    hint = "ask the owner of the server why it is so slow"
 
 
 class FileDamagedError(IngestError):
@@ -127,6 +200,8 @@ _FOR_GOOD = (
     pl.exceptions.PolarsError,
     StatementRefusedError,
     ConnectionLostError,
+    FileNotFoundError,
+    PermissionError,
 )
 
 
@@ -134,6 +209,8 @@ def classify(error: BaseException) -> Recovery:
     """By our own type first, then by kind; the unknown is transient, a mistake of ours permanent."""
     if isinstance(error, IngestError):
         return error.recovery
+    if isinstance(error, ssl.SSLError):
+        return Recovery.CONFIGURATION
     if isinstance(error, _FOR_GOOD):
         return Recovery.PERMANENT
     return Recovery.TRANSIENT

@@ -17,6 +17,7 @@ from db.jobs import Ending, Key, NewJob
 from tasks import ledger
 from tasks.errors import classify
 from tasks.policy import RetryPolicy, judge
+from tasks.redaction import hide
 from tasks.run import Pipeline, Run, Start
 
 LOCK_SECONDS = 2  # a lock that was just let go, or is looked at by the reaper, is not busy
@@ -216,7 +217,7 @@ def _ending(error: BaseException, run: Run, policy: RetryPolicy, *, at: datetime
         canceled = (RunStatus.CANCELED, JobStatus.CANCELED, "CANCELED_BY_OPERATOR", "stopped by an operator")
         return Ending(*canceled, error_class=Recovery.TRANSIENT)
     code = error.code if isinstance(error, FeedmillError) else "UNEXPECTED"
-    message = error.message if isinstance(error, FeedmillError) else f"{type(error).__name__}: {error}"
+    message = hide(error.message if isinstance(error, FeedmillError) else f"{type(error).__name__}: {error}")
     recovery = classify(error)
     verdict = judge(policy, recovery, attempt=run.attempt, chance=random.random)
     return Ending(

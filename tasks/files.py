@@ -49,7 +49,11 @@ def read_key_file(path: Path) -> bytes:
         return file.read()
 
 
-def make_key_file(path: Path, data: bytes) -> None:
+def is_there(path: Path) -> bool:
+    return path.exists()
+
+
+def make_key_file(path: Path, data: bytes) -> bool:
     """Write the key file (0600) unless there is one: of two processes at once, one wins and both read its key."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # mkstemp opens with O_EXCL and 0600. The name appears by link(), complete or not at all, and never over another.
@@ -61,5 +65,7 @@ def make_key_file(path: Path, data: bytes) -> None:
             os.fsync(file.fileno())
         with suppress(FileExistsError):
             os.link(name, path)
+            return True
+        return False
     finally:
         Path(name).unlink()

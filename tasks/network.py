@@ -3,34 +3,27 @@
 import asyncio
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import asyncssh
 from fsspec.asyn import sync  # type: ignore[import-untyped]  # no stubs
 from sshfs import SSHFileSystem  # type: ignore[import-untyped]  # no stubs
 from sshfs.file import SSHFile  # type: ignore[import-untyped]  # no stubs
+from sshfs.utils import READ_BLOCK_SIZE  # type: ignore[import-untyped]  # no stubs
+
+from tasks.ssh_algorithms import offered
 
 CONNECT_SECONDS = 15.0  # name look-up, TCP, handshake and login together
 REPLY_SECONDS = 60.0  # one stat, open or read; a chunk of 2 MiB in this time is 35 kB a second
+TOTAL_SECONDS = 7200.0  # one whole file; 500 MB in this time is 70 kB a second
 KEEPALIVE_SECONDS = 15.0  # a silent server is asked whether it lives
 KEEPALIVE_COUNT = 3  # and given up after this many questions without an answer
 CLOSE_SECONDS = 1.0  # for a goodbye; somebody who pressed Ctrl-C waits for it
 
-# Plain keys only: a host certificate has no fingerprint of its own that a person could compare.
-HOST_KEY_ALGORITHMS = (
-    "ssh-ed25519",
-    "ecdsa-sha2-nistp256",
-    "ecdsa-sha2-nistp384",
-    "ecdsa-sha2-nistp521",
-    "rsa-sha2-512",
-    "rsa-sha2-256",
-)
-
 # A connection depends on the feed's settings alone: all that asyncssh would take from ~/.ssh, an agent or the
 # environment is named here.
 _SETTINGS: dict[str, Any] = {
-    "preferred_auth": ["password", "keyboard-interactive"],
     "client_keys": None,
     "agent_path": None,
     "gss_kex": False,
@@ -38,7 +31,6 @@ _SETTINGS: dict[str, Any] = {
     "config": None,
     "x509_trusted_certs": None,
     "known_hosts": lambda *_: ([], [], []),  # None would trust every key, and an empty value read ~/.ssh
-    "encryption_algs": "^aes256-gcm@openssh.com,aes128-gcm@openssh.com",  # 103 MB/s, the default 52 (loopback)
     "compression_algs": ["none"],  # feeds are compressed already
     "keepalive_interval": KEEPALIVE_SECONDS,
     "keepalive_count_max": KEEPALIVE_COUNT,
@@ -49,6 +41,24 @@ _SETTINGS: dict[str, Any] = {
 class Timeouts:
     connect: float = CONNECT_SECONDS
     reply: float = REPLY_SECONDS
+    total: float = TOTAL_SECONDS
+
+
+@dataclass(frozen=True)
+class Login:
+    """Who comes, and with what; a private key is text without a passphrase."""
+
+    username: str
+    password: str | None = field(default=None, repr=False)
+    private_key: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class Trust:
+    """What is accepted of a server: one host key, and beside modern algorithms the old ones that are named."""
+
+    pinned: str | None = None
+    legacy_algorithms: tuple[str, ...] = ()
 
 
 class HostKeyRefusedError(Exception):
@@ -60,44 +70,41 @@ class HostKeyRefusedError(Exception):
 
 
 @contextmanager
-def open_sftp(
-    host: str, port: int, *, username: str, password: str | None, pinned: str | None, timeouts: Timeouts
-) -> Iterator["SftpFileSystem"]:
+def open_sftp(host: str, port: int, *, login: Login, trust: Trust, timeouts: Timeouts) -> Iterator["SftpFileSystem"]:
     """A connection to this server, closed afterwards; HostKeyRefusedError unless it has the pinned key."""
-    connection = _connect(host, port, username=username, password=password, pinned=pinned, timeouts=timeouts)
+    connection = _connect(host, port, login=login, trust=trust, timeouts=timeouts)
     try:
         yield connection
     finally:
         connection.disconnect()
 
 
-def _connect(
-    host: str, port: int, *, username: str, password: str | None, pinned: str | None, timeouts: Timeouts
-) -> "SftpFileSystem":
+def _connect(host: str, port: int, *, login: Login, trust: Trust, timeouts: Timeouts) -> "SftpFileSystem":
     """A server has a key of each kind and shows the first that both sides like, so ask for the other kinds too."""
     shown: dict[str, asyncssh.SSHKey] = {}
-    algorithms = list(HOST_KEY_ALGORITHMS)
-    while algorithms:
+    algorithms = offered(trust.legacy_algorithms)
+    while algorithms["server_host_key_algs"]:
         try:
             return SftpFileSystem(
                 host,
                 port=port,
-                username=username,
-                password=lambda: password,  # fsspec keeps its arguments: hand it none that shows the password
-                client_factory=lambda: _PinnedKeyClient(pinned, shown),
-                server_host_key_algs=algorithms,
+                username=login.username,
+                password=lambda: login.password,  # fsspec keeps its arguments: hand it none that shows a secret
+                client_factory=lambda: _PinnedKeyClient(trust.pinned, shown, private_key=login.private_key),
+                preferred_auth=["publickey"] if login.private_key else ["password", "keyboard-interactive"],
                 connect_timeout=timeouts.connect,
                 reply_seconds=timeouts.reply,
+                **algorithms,
                 **_SETTINGS,
             )
         except (asyncssh.DisconnectError, ConnectionResetError, BrokenPipeError):
-            if not shown or pinned in shown:
+            if not shown or trust.pinned in shown:
                 raise
             # Its key is another, or it has none of the kinds asked for and may have hung up before saying so.
-            untried = _untried(algorithms, shown)
-            if pinned is None or untried == algorithms:
+            untried = _untried(algorithms["server_host_key_algs"], shown)
+            if trust.pinned is None or untried == algorithms["server_host_key_algs"]:
                 break
-            algorithms = untried
+            algorithms["server_host_key_algs"] = untried
     raise HostKeyRefusedError(tuple(shown))
 
 
@@ -107,16 +114,22 @@ def _untried(algorithms: list[str], shown: dict[str, asyncssh.SSHKey]) -> list[s
 
 
 class _PinnedKeyClient(asyncssh.SSHClient):
-    """Trusts one host key, and notes each that it was shown."""
+    """Trusts one host key, notes each that it was shown, and has one private key at most."""
 
-    def __init__(self, pinned: str | None, shown: dict[str, asyncssh.SSHKey]) -> None:
+    def __init__(self, pinned: str | None, shown: dict[str, asyncssh.SSHKey], *, private_key: str | None) -> None:
         self._pinned = pinned
         self._shown = shown
+        self._private_key = private_key
 
     def validate_host_public_key(self, host: str, addr: str, port: int, key: asyncssh.SSHKey) -> bool:
         fingerprint = key.get_fingerprint()
         self._shown[fingerprint] = key
         return fingerprint == self._pinned
+
+    def public_key_auth_requested(self) -> asyncssh.SSHKey | None:
+        """The key, once: a server that asks again has refused it."""
+        text, self._private_key = self._private_key, None
+        return asyncssh.import_private_key(text) if text else None
 
 
 class SftpFileSystem(SSHFileSystem):  # type: ignore[misc]  # its base has no types
@@ -166,6 +179,10 @@ class _SftpFile(SSHFile):  # type: ignore[misc]  # its base has no types
 
     async def _open_file(self) -> object:
         return await self.fs.answered(super()._open_file())
+
+    def _determine_block_size(self, channel: asyncssh.SFTPClient) -> int:
+        """As much as the server gives at once, 255 KiB of OpenSSH; with the 48 of sshfs a file takes far longer."""
+        return max(int(channel.limits.max_read_len), int(READ_BLOCK_SIZE))
 
     def read(self, size: int = -1) -> bytes:
         return bytes(sync(self.loop, self.fs.answered, self._file.read(size)))

@@ -21,7 +21,7 @@ class Target:
 
     source_id: str
     last_stamp_at: datetime | None
-    details: Row
+    details: Row = field(repr=False)  # it may hold a ciphertext
 
 
 @dataclass
@@ -40,6 +40,7 @@ class Run:
     attempt: int = 1
     correlation_id: str | None = None
     is_closed: bool = False
+    fetched: Any = field(default=None, repr=False)  # what a run reads once, whatever is tried again after
 
     def now(self) -> datetime:
         """The time of this run's next event, never before its start."""

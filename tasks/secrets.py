@@ -1,19 +1,13 @@
-"""Passwords at rest: AES-256-GCM bound to one feed and one version, and the key that opens them."""
+"""Passwords and private keys at rest: AES-256-GCM bound to one feed and one version."""
 
-import base64
 import hashlib
 import os
-from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from db.home import database_url, home
-from tasks import files
-from tasks.errors import KeyMissingError, SecretUnreadableError
+from tasks.errors import SecretUnreadableError
 
-KEY_VARIABLE = "CREDENTIAL_ENCRYPTION_KEY_B64"
-KEY_FILE = "credential.key"
 KEY_BYTES = 32
 
 # The stored payload: version, IV, tag, ciphertext. Node and OpenSSL hand out the tag apart; `cryptography` appends it.
@@ -53,18 +47,6 @@ def decrypt_secret(payload: bytes, *, feed_id: int | str, secret_version: int, k
         raise SecretUnreadableError(message) from None  # the cause carries the password
 
 
-def load_key() -> bytes:
-    """The key of the environment; else, for the embedded database only, the one in its folder, made at first use."""
-    text = os.environ.get(KEY_VARIABLE)
-    if text:
-        return _decoded(text, where=KEY_VARIABLE)
-    if database_url() is None:
-        return _key_of_home(home() / KEY_FILE)
-    message = f"{KEY_VARIABLE} is not set"
-    hint = f"on every machine, set {KEY_VARIABLE} to the one key that you make with: openssl rand -base64 32"
-    raise KeyMissingError(message, hint=hint)
-
-
 def key_id(key: bytes) -> str:
     """A short name for a key, to tell keys apart; nothing of the key can be learned from it."""
     return hashlib.sha256(b"feedmill credential key\0" + key).hexdigest()[:8]
@@ -73,29 +55,3 @@ def key_id(key: bytes) -> str:
 def _bound_to(feed_id: int | str, secret_version: int) -> bytes:
     """The associated data: a payload copied to another feed, or from an older version, does not open."""
     return f"feed:{feed_id}:v{secret_version}".encode()
-
-
-def _decoded(text: str, *, where: str) -> bytes:
-    try:
-        key = base64.b64decode(text, validate=True)
-    except ValueError as error:
-        message = f"{where} is not base64"
-        raise KeyMissingError(message) from error
-    if len(key) != KEY_BYTES:
-        message = f"{where} holds {len(key)} bytes; {KEY_BYTES} are needed"
-        raise KeyMissingError(message)
-    return key
-
-
-def _key_of_home(path: Path) -> bytes:
-    """The file holds the same base64 text as the variable, so that it can move there with the database."""
-    try:
-        try:
-            text = files.read_key_file(path)
-        except FileNotFoundError:
-            files.make_key_file(path, base64.b64encode(os.urandom(KEY_BYTES)) + b"\n")
-            text = files.read_key_file(path)
-    except PermissionError as error:
-        message = f"{path} is refused: {error.strerror or error}"
-        raise KeyMissingError(message, hint=f"let only its owner read it: chmod 600 {path}") from error
-    return _decoded(text.decode(errors="replace").strip(), where=str(path))

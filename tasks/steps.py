@@ -1,5 +1,6 @@
 """What the steps of every pipeline share: which failures a task tries again, and what Prefect shows of a busy key."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -12,13 +13,20 @@ from prefect.logging import get_run_logger
 from prefect.runtime import flow_run, task_run
 from prefect.tasks import Task
 
-from db.enums import Recovery
+from db.enums import Level, Recovery
 from tasks import progress
 from tasks.errors import classify
+from tasks.events import level_of
 from tasks.policy import RetryPolicy
 
 SUBMISSION_TAG = "feedmill-submission:"
 
+_LEVELS = {
+    Level.DEBUG: logging.DEBUG,
+    Level.INFO: logging.INFO,
+    Level.WARN: logging.WARNING,
+    Level.ERROR: logging.ERROR,
+}
 _LEASE_SECONDS = 60  # the shortest that Prefect grants; a killed holder keeps its slot for so long
 
 
@@ -29,12 +37,27 @@ def retry_if_transient(task: Task[..., Any], attempt: TaskRun, state: State[Any]
     if again and attempt.run_count <= task.retries:
         get_run_logger().warning("attempt %s failed, will try again: %s", attempt.run_count, error)
         progress.tell(f"{error}; trying again ({attempt.run_count} of {task.retries})")
+    elif isinstance(error, Exception) and not again:
+        _log_skipped_retry(error)
     return again
 
 
 def may_try_again(policy: RetryPolicy) -> bool:
     """Whether Prefect tries the task under way again if it raises; nobody does outside of a flow."""
     return 0 < int(task_run.run_count) <= len(policy.delays_seconds)
+
+
+def _log_skipped_retry(error: Exception) -> None:
+    """Why there is no other attempt; for an error that only a person can mend, what to do, at level ERROR."""
+    recovery, code = classify(error), getattr(error, "code", type(error).__name__)
+    level = logging.ERROR if recovery is Recovery.CONFIGURATION else None
+    log_event("RETRY_SKIPPED", level=level, classification=recovery, error_code=code, hint=getattr(error, "hint", ""))
+
+
+def log_event(name: str, *, level: int | None = None, **fields: object) -> None:
+    """An event of the design documents as a line of the log, at the level that its list gives it."""
+    number = level or _LEVELS[level_of(name)]
+    get_run_logger().log(number, "%s %s", name, " ".join(f"{field}={value}" for field, value in fields.items()))
 
 
 def submission() -> int | None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import stat
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -10,13 +11,15 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from db.enums import Transport
-from tasks import files, network
-from tasks.errors import FileMissingError, FileStillUploadingError, FileTooLargeError, IngestError
+from tasks import errors, files, network, plain_ftp
+from tasks.errors import FileMissingError, FileStillUploadingError, FileTooLargeError
 from tasks.gzip_check import starts_as_gzip, verify_gzip
+from tasks.redaction import kept_secret
 from tasks.transport_errors import connecting, reading
+from tasks.transport_ftp import open_ftp
 
 CHUNK_BYTES = 2 * 1024 * 1024  # one round trip to the server per chunk
-SSH_PORT = 22
+PORTS = {Transport.SFTP: 22, Transport.FTP: 21}
 INFLATED_PER_BYTE = 20  # a feed may inflate to this many times the bytes it may download
 _EPOCH = datetime.fromtimestamp(0, tz=UTC)
 _DEFAULT_TIMEOUTS = network.Timeouts()
@@ -34,14 +37,21 @@ class Remote:
     path: str
     username: str | None = None
     password: str | None = field(default=None, repr=False)
+    private_key: str | None = field(default=None, repr=False)
     host_key_fingerprint: str | None = None
+    legacy_algorithms: tuple[str, ...] = ()
 
     @property
     def address(self) -> str:
         """For messages: host, port and path, never the user."""
         if self.host is None:
             return self.path
-        return f"{self.transport.lower()}://{self.host}:{self.port or SSH_PORT}/{self.path.removeprefix('/')}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.transport.lower()}://{host}:{self.port or PORTS[self.transport]}/{self.path.removeprefix('/')}"
+
+    @property
+    def login(self) -> network.Login:
+        return network.Login(self.username or "", self.password, self.private_key)
 
 
 @dataclass(frozen=True)
@@ -69,19 +79,20 @@ class Retriever(Protocol):
         """The whole file under the name `target`, or an error and nothing there."""
         ...
 
+    def head(self, size: int) -> bytes:
+        """The first bytes of the file. Nothing can be asked of this retriever afterwards."""
+        ...
+
 
 @contextmanager
 def open_retriever(remote: Remote, *, timeouts: network.Timeouts = _DEFAULT_TIMEOUTS) -> Iterator[Retriever]:
-    """Connect, log in, and close again whatever happens."""
-    match remote:
-        case Remote(transport=Transport.FILE):
-            yield _Retriever(remote.address, _LocalFile(Path(remote.path)))
-        case Remote(transport=Transport.SFTP, host=str()):
-            with _connection(remote, timeouts) as server:
-                yield _Retriever(remote.address, _SftpFile(server, remote.path))
-        case _:
-            message = f"a feed over {remote.transport} cannot be fetched: {remote.address}"
-            raise IngestError(message, code="TRANSPORT_NOT_AVAILABLE")
+    """Connect, log in, and close again whatever happens; the secrets are in nothing that is logged or raised."""
+    with kept_secret(remote.password, remote.private_key, users=(remote.username,)):
+        if remote.transport is Transport.FILE:
+            yield _Retriever(remote.address, _LocalFile(Path(remote.path)), timeouts.total)
+            return
+        with _connection(remote, timeouts) as server:
+            yield _Retriever(remote.address, _RemoteFile(server, remote.path), timeouts.total)
 
 
 class _Source(Protocol):
@@ -109,8 +120,16 @@ class _LocalFile:
         return files.open_for_read(self._path)
 
 
-class _SftpFile:
-    def __init__(self, server: network.SftpFileSystem, path: str) -> None:
+class _Server(Protocol):
+    """A connection to a server, as fsspec has it."""
+
+    def stat(self, path: str) -> dict[str, Any]: ...
+
+    def open(self, path: str, mode: str) -> Any: ...
+
+
+class _RemoteFile:
+    def __init__(self, server: _Server, path: str) -> None:
         self._server = server
         self._path = path
 
@@ -125,26 +144,31 @@ class _SftpFile:
 
 
 @contextmanager
-def _connection(remote: Remote, timeouts: network.Timeouts) -> Iterator[network.SftpFileSystem]:
+def _connection(remote: Remote, timeouts: network.Timeouts) -> Iterator[_Server]:
+    host, port = remote.host or "", remote.port or PORTS[remote.transport]
+    trust = network.Trust(remote.host_key_fingerprint, remote.legacy_algorithms)
     with ExitStack() as stack:
-        with connecting(remote.address, pinned=remote.host_key_fingerprint):
-            server = stack.enter_context(
-                network.open_sftp(
-                    remote.host or "",
-                    remote.port or SSH_PORT,
-                    username=remote.username or "",
-                    password=remote.password,
-                    pinned=remote.host_key_fingerprint,
-                    timeouts=timeouts,
-                )
-            )
+        with connecting(remote.address, pinned=trust.pinned):
+            if remote.transport is Transport.FTP:
+                _refuse_plain_ftp()
+                opened = open_ftp(host, port, login=remote.login, timeouts=timeouts)
+            else:
+                opened = network.open_sftp(host, port, login=remote.login, trust=trust, timeouts=timeouts)
+            server = stack.enter_context(opened)
         yield server
+
+
+def _refuse_plain_ftp() -> None:
+    """Asked where the connection is made, so that no stored feed slips through once it is switched off."""
+    if not plain_ftp.is_allowed():
+        raise errors.PlainFtpNotAllowedError
 
 
 @dataclass(frozen=True)
 class _Retriever:
     address: str
     source: _Source
+    total_seconds: float
 
     def stat(self) -> RemoteStat:
         with reading(self.address):
@@ -164,10 +188,17 @@ class _Retriever:
             files.discard_file(part)
         return Download(target, sha256, size_bytes=size, stat=before)
 
+    def head(self, size: int) -> bytes:
+        found = b""
+        with reading(self.address), self.source.open() as remote_file:
+            while len(found) < size and (chunk := remote_file.read(size - len(found))):
+                found += chunk
+        return found
+
     def _copy(self, part: Path, *, max_bytes: int, total: int | None, on_progress: Progress) -> tuple[int, str]:
         """Size and hash of what was delivered. Only the reading is translated: a full disk here is not the server's."""
         digest = hashlib.sha256()
-        size = 0
+        size, deadline = 0, time.monotonic() + self.total_seconds
         with reading(self.address):
             opened = self.source.open()
         with opened as remote_file, files.open_for_write(part) as file:
@@ -177,6 +208,7 @@ class _Retriever:
                 digest.update(chunk)
                 file.write(chunk)
                 on_progress(size, total)
+                self._refuse_after(deadline)
         return size, digest.hexdigest()
 
     def _read(self, remote_file: BinaryIO) -> bytes:
@@ -187,6 +219,11 @@ class _Retriever:
         if size > max_bytes:
             message = f"{self.address} has more than the {max_bytes} bytes that this feed allows"
             raise FileTooLargeError(message)
+
+    def _refuse_after(self, deadline: float) -> None:
+        if time.monotonic() > deadline:
+            message = f"{self.address} was not here whole after {self.total_seconds:.0f} s"
+            raise errors.DownloadTimeoutError(message)
 
     def _refuse_moved(self, before: RemoteStat, *, size: int) -> None:
         if self.stat() != before:

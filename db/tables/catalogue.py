@@ -3,7 +3,17 @@
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
 
-from db.enums import Compression, FileFormat, IdentityType, Network, PriceReason, SourceKind, Transport, UnchangedPolicy
+from db.enums import (
+    Compression,
+    FileFormat,
+    IdentityType,
+    Network,
+    PriceReason,
+    SecretKind,
+    SourceKind,
+    Transport,
+    UnchangedPolicy,
+)
 from db.tables.base import count, flag, json, metadata, moment, serial, text, uuid, uuid_key, word
 
 
@@ -83,6 +93,14 @@ feed_settings = sa.Table(
     moment("created_at", required=True),
     moment("updated_at", required=True),
     sa.Column("max_product_count", sa.Integer, comment="null: as many as rows"),
+    *word("secret_kind", SecretKind, default=SecretKind.PASSWORD),
+    sa.Column(
+        "legacy_algorithms",
+        pg.ARRAY(sa.Text),
+        nullable=False,
+        server_default=sa.text("'{}'::text[]"),
+        comment="old SSH algorithms that this feed accepts, by name",
+    ),
     sa.CheckConstraint("max_product_count > 0", name="max_product_count_positive"),
     sa.CheckConstraint("expiry_hours BETWEEN 1 AND 168", name="expiry_hours_range"),
     sa.CheckConstraint("heartbeat_hours BETWEEN 0 AND 8760", name="heartbeat_hours_range"),

@@ -10,10 +10,12 @@ import click
 from db import engine
 from db.clock import Clock, named_clock
 from db.engine import Row
+from db.enums import Transport
 from db.errors import BadRequestError
 from feedmill import documents, reading, views
+from feedmill.commands.credentials import read_secret, secret_options
 from feedmill.contract import Group, Reply
-from tasks import dispatch
+from tasks import dispatch, plain_ftp
 from tasks.catalogue import config, registry, switches, tracking
 
 
@@ -27,6 +29,7 @@ _GATE_HELP = (
     " url_hash=off, url_hash=default"
 )
 _TEMPLATE_HELP = "Tracking link of an offer, with {url}, {delivered_url}, {item_id}, {sku}, {account_id}"
+_FTP_HELP = "Needed with ftp://, which sends the password in clear text"
 _SETTINGS = (
     click.option("--every", metavar="HOURS", help="Hours between runs: 1, 2, 4, 6, 12, 24, or `never`  [never]"),
     click.option("--expiry-hours", type=int, help="How long an offer lives after it was last seen, 1 to 168  [48]"),
@@ -34,28 +37,19 @@ _SETTINGS = (
     click.option("--unchanged", metavar="age|refresh", help="What an unchanged file does to its offers  [age]"),
     click.option("--gate", multiple=True, metavar="NAME=LIMITS", help=_GATE_HELP),
     click.option("--host-key", metavar="SHA256:...", help="Fingerprint of the server's key, pinned"),
+    click.option(
+        "--legacy-algorithm", multiple=True, metavar="NAME|none", help="Accept this old SSH algorithm; repeatable"
+    ),
     click.option("--max-rows", type=int, help="Refuse a file with more rows  [500000]"),
     click.option("--max-products", type=int, help="Refuse a file with more products  [as many as rows]"),
     click.option("--max-bytes", type=int, help="Refuse a larger file  [500000000]; inflated, twenty times that"),
     click.option("--tracking-template", metavar="URL", help=_TEMPLATE_HELP),
     click.option("--account-id", metavar="ID", help="The advertiser's id at the network"),
+    click.option("--i-understand-ftp-is-insecure", is_flag=True, help=_FTP_HELP),
 )
 _URL_HELP = "sftp://user@host:22/path, ftp://... or file:///path; without a password"
 key_argument = click.argument("key")
 at_option = click.option("--at", metavar="TIME", help="Act as of this moment, ISO 8601 UTC.")
-
-
-password_option = click.option(
-    "--password-stdin", is_flag=True, help="Read the password from standard input; blank keeps the old one"
-)
-
-
-def read_password(*, wanted: bool) -> str | None:
-    """The first line of standard input, asked for without echo at a terminal; None for none."""
-    if not wanted:
-        return None
-    text = getpass.getpass("password: ") if sys.stdin.isatty() else sys.stdin.readline()
-    return text.rstrip("\r\n") or None
 
 
 def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -65,8 +59,14 @@ def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def _secret_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Taken out of the options: how the secret is given."""
+    return {name: options.pop(name) for name in ("password_stdin", "private_key", "passphrase_stdin")}
+
+
 def _settings(options: dict[str, Any]) -> dict[str, Any]:
     """The options that were given, checked, by the names of the settings."""
+    is_confirmed = options.pop("i_understand_ftp_is_insecure")
     checks = {
         "url": ("address", config.parse_address),
         "every": ("every_hours", _every),
@@ -78,6 +78,7 @@ def _settings(options: dict[str, Any]) -> dict[str, Any]:
         "unchanged": ("unchanged_policy", config.valid_unchanged),
         "gate": ("gates", lambda words: config.valid_gates(list(words))),
         "host_key": ("host_key_fingerprint", config.valid_fingerprint),
+        "legacy_algorithm": ("legacy_algorithms", lambda names: config.valid_legacy(list(names))),
         "max_rows": ("max_row_count", lambda v: config.valid_limit(v, "--max-rows")),
         "max_products": ("max_product_count", lambda v: config.valid_limit(v, "--max-products")),
         "max_bytes": ("max_file_size_bytes", lambda v: config.valid_limit(v, "--max-bytes")),
@@ -85,7 +86,16 @@ def _settings(options: dict[str, Any]) -> dict[str, Any]:
         "account_id": ("account_id", lambda v: config.valid_name(v, "account id")),
     }
     given = {name: value for name, value in options.items() if value is not None and value != ()}
-    return {checks[name][0]: checks[name][1](value) for name, value in given.items()}
+    settings = {checks[name][0]: checks[name][1](value) for name, value in given.items()}
+    if "address" in settings:
+        _refuse_or_warn(settings["address"], is_confirmed=is_confirmed)
+    return settings
+
+
+def _refuse_or_warn(address: config.Address, *, is_confirmed: bool) -> None:
+    config.refuse_plain_ftp(address, is_confirmed=is_confirmed)
+    if address.transport is Transport.FTP:
+        sys.stderr.write(f"feedmill: {plain_ftp.WARNING}\n")
 
 
 def _every(text: str) -> int | None:
@@ -109,7 +119,7 @@ def actor(at: str | None) -> registry.Actor:
 @click.option("--tenant", default="default", show_default=True, help="Whose feed it is")
 @click.option("--enable", is_flag=True, help="Let it run at once")
 @click.option("--primary", is_flag=True, help="Show its offers for this retailer")
-@password_option
+@secret_options
 @at_option
 def add(
     key: str,
@@ -118,7 +128,6 @@ def add(
     *,
     enable: bool,
     primary: bool,
-    password_stdin: bool,
     at: str | None,
     **options: Any,
 ) -> Reply:
@@ -132,6 +141,7 @@ def add(
       feedmill feeds add northfork --retailer "Northfork Outfitters" \\
           --url sftp://feeds@files.example.com/catalog.csv.gz --every 6 --enable --primary
     """
+    given = _secret_options(options)
     new = registry.NewFeed(
         key=config.valid_key(key),
         tenant_id=tenant,
@@ -140,11 +150,11 @@ def add(
         is_enabled=enable,
         is_primary=primary,
     )
-    password, by = read_password(wanted=password_stdin), actor(at)
+    secret, by = read_secret(**given), actor(at)
     with engine.connect() as conn, engine.transaction(conn):
         registry.add_feed(conn, new, by)
-        if password is not None:
-            registry.set_password(conn, new.key, password, by)
+        if secret is not None:
+            registry.set_password(conn, new.key, secret[0], by, kind=secret[1])
         return _reply(registry.find_feed(conn, new.key))
 
 
@@ -173,9 +183,9 @@ def show(key: str) -> Reply:
 @key_argument
 @click.option("--url", help=_URL_HELP)
 @settings_options
-@password_option
+@secret_options
 @at_option
-def set_(key: str, *, password_stdin: bool, at: str | None, **options: Any) -> Reply:
+def set_(key: str, *, at: str | None, **options: Any) -> Reply:
     """Change what is on file.
 
     What is not named stays. The next run reads the file whatever its date.
@@ -184,14 +194,15 @@ def set_(key: str, *, password_stdin: bool, at: str | None, **options: Any) -> R
     For example:
       feedmill feeds set northfork --expiry-hours 72 --every 4
     """
-    changes, password, by = _settings(options), read_password(wanted=password_stdin), actor(at)
-    if not changes and not password_stdin:
+    given = _secret_options(options)
+    changes, secret, by = _settings(options), read_secret(**given), actor(at)
+    if not changes and not any(given.values()):
         message = "nothing to change was named"
         raise BadRequestError(message, code="USAGE", hint="see: feedmill feeds set --help")
     with engine.connect() as conn, engine.transaction(conn):
+        if secret is not None:  # first: it waits for a change of keys, and must hold nothing then
+            registry.set_password(conn, key, secret[0], by, kind=secret[1])
         registry.change_feed(conn, key, changes, by)
-        if password is not None:
-            registry.set_password(conn, key, password, by)
         return _reply(registry.find_feed(conn, key))
 
 

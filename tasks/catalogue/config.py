@@ -8,7 +8,9 @@ from urllib.parse import quote, unquote, urlsplit
 
 from db.enums import Compression, Transport, UnchangedPolicy
 from db.errors import BadRequestError
+from tasks import plain_ftp
 from tasks.catalogue.breaker import GATES, PARTS
+from tasks.ssh_algorithms import LEGACY_NAMES
 
 FREQUENCY_HOURS = (1, 2, 4, 6, 12, 24)
 EXPIRY_HOURS = (1, 168)
@@ -66,6 +68,28 @@ def valid_fingerprint(text: str) -> str:
         message = "--host-key is not a SHA256 fingerprint"
         raise refuse(message, "it looks like SHA256:… with 43 characters, as `ssh-keygen -lf` prints it")
     return bare
+
+
+def valid_legacy(names: list[str]) -> tuple[str, ...]:
+    """Old SSH algorithms by name, or `none` to accept no more of them."""
+    if names == ["none"]:
+        return ()
+    for name in names:
+        if name not in LEGACY_NAMES:
+            message = f"--legacy-algorithm {name!r} is not offered"
+            raise refuse(message, f"the old algorithms are {', '.join(LEGACY_NAMES)}; `none` accepts none of them")
+    return tuple(name for name in LEGACY_NAMES if name in names)
+
+
+def refuse_plain_ftp(address: "Address", *, is_confirmed: bool) -> None:
+    """Before a feed is set to plain FTP: this installation must allow it, and a person must know what it means."""
+    if address.transport is not Transport.FTP:
+        return
+    if not plain_ftp.is_allowed():
+        message = "plain FTP is switched off here: it sends the password in clear text"
+        raise refuse(message, f"use sftp://, or set {plain_ftp.VARIABLE}=true")
+    if not is_confirmed:
+        raise refuse(plain_ftp.WARNING, "if you must: --i-understand-ftp-is-insecure")
 
 
 def valid_gates(words: list[str]) -> dict[str, Any]:
@@ -156,7 +180,7 @@ def _refuse_password(url: str) -> None:
     """Before anything is taken apart: a message about a part could repeat the password."""
     if _WITH_PASSWORD.match(url):
         message = "the address holds a password, which would stay in shell histories and process lists"
-        raise refuse(message, "leave it out and give it with --password-stdin")
+        raise refuse(message, "leave it out, and give it with --password-stdin or by a block of feed credentials")
 
 
 def _refuse_unprintable(*texts: str) -> None:

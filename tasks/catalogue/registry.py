@@ -8,10 +8,10 @@ from typing import Any
 from db import feeds, ledger
 from db.clock import Clock
 from db.engine import Connection, Row, transaction
-from db.enums import ScheduleStatus, UnchangedPolicy
+from db.enums import ScheduleStatus, SecretKind, Transport, UnchangedPolicy
 from db.errors import BadRequestError, RefusedError
 from db.jobs import Key
-from tasks import audit, secrets
+from tasks import audit, keyring, secrets
 from tasks import ledger as kernel
 from tasks.catalogue.config import EXPIRY_HOURS, Address, valid_range
 
@@ -29,6 +29,7 @@ class FeedSettings:
     unchanged_policy: UnchangedPolicy = UnchangedPolicy.AGE
     gates: Mapping[str, Any] = field(default_factory=dict)
     host_key_fingerprint: str | None = None
+    legacy_algorithms: tuple[str, ...] = ()
     max_file_size_bytes: int | None = None
     max_row_count: int | None = None
     max_product_count: int | None = None
@@ -46,7 +47,8 @@ class FeedSettings:
     def columns(self) -> dict[str, Any]:
         """As the table of feed settings has them."""
         flat = asdict(self)
-        return {**flat, **flat.pop("address"), "compression": self.address.compression}
+        listed = {"compression": self.address.compression, "legacy_algorithms": list(self.legacy_algorithms)}
+        return {**flat, **flat.pop("address"), **listed}
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,8 @@ def add_feed(conn: Connection, new: NewFeed, actor: Actor) -> Row:
         feeds.append_setting_log(conn, source_id, at=now)
         feed = find_feed(conn, new.key)
         note(conn, feed, actor.name, "FEED_CREATED", at=now, source_id=source_id, network=feed["network"])
+        if new.settings.address.transport is Transport.FTP:
+            note(conn, feed, actor.name, "INSECURE_TRANSPORT_SELECTED", at=now, transport=Transport.FTP)
     return feed
 
 
@@ -123,21 +127,25 @@ def _insert_source(conn: Connection, new: NewFeed, *, now: datetime) -> int:
     return feeds.insert_source(conn, source, now=now)
 
 
-def set_password(conn: Connection, key: str, password: str, actor: Actor) -> None:
-    """Encrypt the password into the feed. Called inside the transaction of `add_feed`, or on its own."""
+def set_password(
+    conn: Connection, key: str, secret: str, actor: Actor, *, kind: SecretKind = SecretKind.PASSWORD
+) -> None:
+    """Encrypt a password or private key into the feed. Called inside the transaction of `add_feed`, or on its own."""
     with transaction(conn):
         feed = hold_feed(conn, key)
         at = stamp(conn, feed, actor)
-        encryption_key = secrets.load_key()
+        feeds.lock_key_in_use(conn)  # before it is read: whoever replaces it waits, and finds what is written here
+        encryption_key = keyring.load_key()
         version = feed["secret_version"] + (feed["secret_ciphertext"] is not None)
-        ciphertext = secrets.encrypt_secret(password, feed_id=feed["id"], secret_version=version, key=encryption_key)
-        secret = {
+        ciphertext = secrets.encrypt_secret(secret, feed_id=feed["id"], secret_version=version, key=encryption_key)
+        sealed = {
+            "secret_kind": kind,
             "secret_ciphertext": ciphertext,
             "secret_key_id": secrets.key_id(encryption_key),
             "secret_version": version,
         }
-        feeds.update_secret(conn, feed["id"], secret, now=at)
-        note(conn, feed, actor.name, "CREDENTIAL_CHANGED", at=at, field_name="password")
+        feeds.update_secret(conn, feed["id"], sealed, now=at)
+        note(conn, feed, actor.name, "CREDENTIAL_CHANGED", at=at, field_name=kind.lower())
 
 
 def make_primary(conn: Connection, source_id: int, *, now: datetime) -> None:
@@ -161,6 +169,7 @@ def settings_of(feed: Row) -> FeedSettings:
         every_hours=feed["schedule_frequency_hours"],
         account_id=feed["affiliate_account_id"],
         tracking_template=feed["affiliate_tracking_template"],
+        legacy_algorithms=tuple(feed["legacy_algorithms"]),
         **{name: feed[name] for name in (*names, *limits)},
     )
 
@@ -201,11 +210,13 @@ def _write_changes(conn: Connection, before: Row, *, new: FeedSettings, changed:
         feeds.append_setting_log(conn, before["source_id"], at=at)
         values = {"old_value": before["expiry_hours"], "new_value": new.expiry_hours}
         note(conn, before, actor.name, "EXPIRY_HOURS_CHANGED", at=at, **values)
+    if new.address.transport is Transport.FTP and before["transport"] != Transport.FTP:
+        note(conn, before, actor.name, "INSECURE_TRANSPORT_SELECTED", at=at, transport=Transport.FTP)
     note(conn, before, actor.name, "FEED_UPDATED", at=at, changed_fields=changed)
 
 
 def remove_feed(conn: Connection, key: str, actor: Actor) -> Row:
-    """The feed, archived: it never runs again, its offers leave at once, its history stays."""
+    """The feed, archived: it never runs again, its offers leave at once, its password goes, its history stays."""
     with transaction(conn):
         feed = hold_feed(conn, key)
         at = stamp(conn, feed, actor)
@@ -219,6 +230,7 @@ def remove_feed(conn: Connection, key: str, actor: Actor) -> Row:
         )
         feeds.mark_primary(conn, feed["source_id"], is_primary=False, now=at)
         feeds.append_setting_log(conn, feed["source_id"], at=at, is_removed=True)
+        feeds.delete_secret(conn, feed["id"], now=at)
         reason = RefusedError("removed before it started", code="FEED_REMOVED")
         kernel.cancel(conn, key_of(feed), reason=reason, actor=actor.name, now=at)
         statuses = {"old_status": feed["status"], "new_status": ScheduleStatus.REMOVED}

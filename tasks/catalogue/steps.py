@@ -1,6 +1,5 @@
 """The steps of a catalogue run: each a pure core between two effects."""
 
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -14,11 +13,12 @@ from prefect.logging import get_run_logger
 
 from db import catalogue, feeds, shelf
 from db.catalogue import Observation
-from db.engine import Connection, Row, ping, session_errors, transaction
-from db.enums import IdentityType, Stage, Transport, UnchangedPolicy
-from tasks import exclusive, files, policy, progress, secrets
+from db.engine import Connection, Row, session_errors, transaction
+from db.enums import IdentityType, Stage, UnchangedPolicy
+from tasks import exclusive, files, policy, progress
 from tasks.ahead import Ahead
 from tasks.catalogue import diff, identity, load
+from tasks.catalogue.access import remote_of
 from tasks.catalogue.config import DEFAULT_MAX_BYTES, DEFAULT_MAX_ROWS
 from tasks.catalogue.fingerprints import FINGERPRINT_VERSION
 from tasks.catalogue.freshness import LastFile, SkipReason, unchanged_by_hash, unchanged_by_stat
@@ -27,12 +27,13 @@ from tasks.catalogue.registry import PIPELINE, find_feed
 from tasks.catalogue.samples import MEANINGS, SAMPLES_PER_CODE, UPGRADE
 from tasks.catalogue.survey import Survey, survey_file
 from tasks.exclusive import exclusive_run
+from tasks.fetching import Fetching
+from tasks.keyring import check_key
 from tasks.run import Pipeline, Run, Start, Target
-from tasks.steps import live_task_options, shown_as_busy
-from tasks.transport import INFLATED_PER_BYTE, Download, Remote, RemoteStat, open_retriever
+from tasks.steps import live_task_options, log_event, shown_as_busy
+from tasks.transport import INFLATED_PER_BYTE, Download, RemoteStat, open_retriever
 
 _LIVE = live_task_options(policy.CATALOGUE)
-_ASK_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ def catalogue_run(feed_key: str, start: Start) -> Iterator[tuple[Run, Path]]:
 
 def _find(conn: Connection, key: str) -> Target:
     feed = find_feed(conn, key)
+    check_key(feed)
     return Target(str(feed["source_id"]), feed["last_stamp_at"], feed)
 
 
@@ -74,51 +76,33 @@ CATALOGUE = Pipeline(PIPELINE, policy.CATALOGUE, find=_find, on_start=_on_start,
 @task(name="fetch-file", **_LIVE)
 def fetch_file(run: Run, folder: Path, *, force: bool = False) -> FetchedFile:
     """Bring the remote file to disk, or say why it need not be read."""
-    feed = run.target.details
-    last = LastFile() if force else _last_file(feed)
-    with open_retriever(_remote(feed)) as retriever:
-        seen = retriever.stat()
-        unchanged = unchanged_by_stat(last, modified_at=seen.modified_at, size=seen.size)
-        if unchanged:
-            _remember(run, seen, download=None)
-            return FetchedFile(unchanged=unchanged)
-        limit = feed["max_file_size_bytes"] or DEFAULT_MAX_BYTES
-        download = retriever.download(folder / "feed", max_bytes=limit, on_progress=_Fetching(run))
+    last = LastFile() if force else _last_file(run.target.details)
+    run.fetched = run.fetched or _fetch(run, folder, last)  # an attempt after the fetch uses the file on disk
+    if isinstance(run.fetched, RemoteStat):
+        _remember(run, run.fetched, download=None)
+        log_event("DOWNLOAD_SKIPPED_UNCHANGED", reason=SkipReason.UNCHANGED_MTIME)
+        return FetchedFile(unchanged=SkipReason.UNCHANGED_MTIME)
+    download: Download = run.fetched
     _remember(run, download.stat, download=download)
-    get_run_logger().info("fetched run_id=%s bytes=%s", run.id, download.size_bytes)
+    log_event("DOWNLOAD_COMPLETE", run_id=run.id, bytes=download.size_bytes, hash=download.sha256)
     return FetchedFile(download.path, unchanged_by_hash(last, download.sha256))
 
 
-class _Fetching:
-    """Tells how far a fetch is, and once a minute asks the server whether our session, and so our lock, still lives."""
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-        self._asked_at = time.monotonic()
-
-    def __call__(self, done: int, total: int | None) -> None:
-        progress.report("fetching", done, total)
-        if time.monotonic() - self._asked_at > _ASK_SECONDS:
-            with session_errors(self._run.conn):
-                ping(self._run.conn)
-            self._asked_at = time.monotonic()
+def _fetch(run: Run, folder: Path, last: LastFile) -> Download | RemoteStat:
+    """The whole file on disk; or only what the server says of it, if that is what it said last time."""
+    feed = run.target.details
+    log_event("DOWNLOAD_START", **{name: feed[name] for name in ("host", "port", "path", "transport")})
+    with open_retriever(remote_of(feed)) as retriever:
+        seen = retriever.stat()
+        log_event("FILE_STAT", remote_mtime=seen.modified_at, remote_size=seen.size)
+        if unchanged_by_stat(last, modified_at=seen.modified_at, size=seen.size):
+            return seen
+        limit = feed["max_file_size_bytes"] or DEFAULT_MAX_BYTES
+        return retriever.download(folder / "feed", max_bytes=limit, on_progress=Fetching(run))
 
 
 def _last_file(feed: Row) -> LastFile:
     return LastFile(feed["last_remote_mtime"], feed["last_remote_size"], feed["last_content_hash"])
-
-
-def _remote(feed: Row) -> Remote:
-    """The address with the password in it: made here, just before connecting, and kept nowhere."""
-    password = None
-    if feed["secret_ciphertext"] is not None:
-        version = feed["secret_version"]
-        key = secrets.load_key()
-        password = secrets.decrypt_secret(
-            feed["secret_ciphertext"], feed_id=feed["id"], secret_version=version, key=key
-        )
-    names = ("host", "port", "path", "username", "host_key_fingerprint")
-    return Remote(Transport(feed["transport"]), password=password, **{name: feed[name] for name in names})
 
 
 def _remember(run: Run, seen: RemoteStat, *, download: Download | None) -> None:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -21,6 +21,7 @@ from tasks.errors import IngestError
 NARROW = [ROW, "identity_type", "identity_value", "fingerprint", "price", "original_price", "currency", "in_stock"]
 _PRICES = ("sale_price", "list_price", "original_price")
 
+T = TypeVar("T")
 Progress = Callable[[int], None]
 
 
@@ -76,11 +77,20 @@ def survey_file(
     path: Path, limits: Limits, *, max_products: int | None = None, on_rows: Progress | None = None
 ) -> Survey:
     """Everything that a file says; refuses one that is empty, unreadable, too long, or without a usable row."""
+
+    def survey(dialect: Dialect) -> Survey:
+        reading = open_file(path, dialect, limits)
+        return _Pass(reading, on_rows).survey(max_products=max_products or limits.max_rows)
+
+    return read_as_detected(path, survey)
+
+
+def read_as_detected(path: Path, read: Callable[[Dialect], T]) -> T:
+    """What `read` makes of a file, called again with a better dialect if the first bytes misled."""
     dialect = detect(path)
     for _ in range(4):  # encoding, damage and decimal sign may each be found out late, once
         try:
-            reading = open_file(path, dialect, limits)
-            return _Pass(reading, on_rows).survey(max_products=max_products or limits.max_rows)
+            return read(dialect)
         except WrongGuessError as wrong:
             dialect = wrong.better
     message = "the file contradicts itself"

@@ -761,7 +761,7 @@ def at_log_line(words, act):
 
 MOMENTS = {
     "while fetching": lambda act: progress.heard_by(Hearing("fetching", act)),
-    "after fetching": lambda act: at_log_line("fetched", act),
+    "after fetching": lambda act: at_log_line("DOWNLOAD_COMPLETE", act),
     "between two batches": lambda act: progress.heard_by(Hearing("writing", act)),
     "after the last batch": lambda act: at_log_line("loaded", act),
 }
@@ -792,7 +792,7 @@ def test_run_that_loses_its_session_writes_nothing_more(mill, database, two_per_
     assert len(mill.offers(after(2))) == 3
 
 
-@pytest.mark.parametrize("words", ["fetched", "loaded"])
+@pytest.mark.parametrize("words", ["DOWNLOAD_COMPLETE", "loaded"])
 def test_run_that_lost_its_session_is_not_tried_again(mill, database, words):
     """It may not write any more: a second attempt could only fail, after the wait between attempts."""
     mill.deliver(*three())

@@ -535,10 +535,6 @@ def test_error_of_the_caller_passes_through_and_leaves_nothing(remote, target):
     assert list(target.parent.iterdir()) == []
 
 
-def test_retriever_for_a_transport_not_built_yet_is_refused(remote, target):
-    _refused(errors.IngestError, replace(remote, transport=Transport.FTP), target)
-
-
 def test_connection_is_closed_afterwards_and_never_shared(server, remote):
     with open_retriever(remote) as one, open_retriever(remote) as two:
         assert one.source._server is not two.source._server

@@ -59,6 +59,7 @@ BAD_SETTINGS = [
     pytest.param({"host": "files.example.com"}, "host_unless_file", id="a local file on a host"),
     pytest.param({"secret_ciphertext": b"x"}, "secret_has_its_key_id", id="a secret without its key id"),
     pytest.param({"secret_key_id": "k1"}, "secret_has_its_key_id", id="a key id without a secret"),
+    pytest.param({"secret_kind": "RIDDLE"}, "secret_kind_known", id="an unknown kind of secret"),
 ]
 BAD_RUNS = [
     *(pytest.param({name: -1}, f"{name}_counted", id=f"negative {name}") for name in COUNTED),

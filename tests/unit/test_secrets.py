@@ -8,9 +8,10 @@ import traceback
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from tasks import files
+from tasks import files, progress
 from tasks.errors import KeyMissingError, SecretUnreadableError
-from tasks.secrets import decrypt_secret, encrypt_secret, key_id, load_key
+from tasks.keyring import key_named, load_key
+from tasks.secrets import decrypt_secret, encrypt_secret, key_id
 
 KEY = bytes(range(32))
 PASSWORD = "pä:ss wörd €"
@@ -21,6 +22,16 @@ VECTOR = bytes.fromhex(
     "a0a1a2a3a4a5a6a7a8a9aaab"
     "770e8eb7fb1d5032e352f916f32675d2"
     "96dbd81736b822c8a1d3f5b727984272"
+)  # fmt: skip
+
+# Made with PyCryptodome's AES.MODE_GCM: key 20..3f, IV c0..cb, AAD "feed:9007:v12".
+OTHER_KEY = bytes(range(32, 64))
+OTHER_PASSWORD = 'пароль: 🔑 "x"\\'
+OTHER_VECTOR = bytes.fromhex(
+    "01"
+    "c0c1c2c3c4c5c6c7c8c9cacb"
+    "35343a7c0dca3dc1f8bd992c591a48e1"
+    "ba2ce94152ef9b55aa9e8f3713fd339315dda2f264850a"
 )  # fmt: skip
 
 
@@ -39,6 +50,11 @@ def key_file(tmp_path):
 @pytest.mark.spec("002 10.2")
 def test_decrypt_secret_reads_what_another_implementation_wrote():
     assert decrypt_secret(VECTOR, feed_id=42, secret_version=3, key=KEY) == PASSWORD
+
+
+@pytest.mark.spec("002 10.2")
+def test_decrypt_secret_reads_what_a_third_implementation_wrote():
+    assert decrypt_secret(OTHER_VECTOR, feed_id=9007, secret_version=12, key=OTHER_KEY) == OTHER_PASSWORD
 
 
 @pytest.mark.spec("002 10.2")
@@ -199,7 +215,7 @@ def test_make_key_file_leaves_an_existing_key_alone(key_file):
 
 
 def test_load_key_gives_racing_processes_the_same_key(key_file):
-    program = "import sys; from tasks.secrets import load_key; print('ready', flush=True); sys.stdin.readline(); "
+    program = "import sys; from tasks.keyring import load_key; print('ready', flush=True); sys.stdin.readline(); "
     program += "print(load_key().hex())"
     racers = [
         subprocess.Popen(
@@ -221,3 +237,25 @@ def test_key_id_tells_keys_apart_and_nothing_of_them():
     assert key_id(KEY) != key_id(bytes(32))
     assert len(key_id(KEY)) == 8
     assert key_id(KEY) not in KEY.hex()
+
+
+def test_key_file_is_told_of_when_it_is_made_and_not_again(key_file):
+    told = []
+
+    class Hearing(progress.Listener):
+        def told(self, sentence):
+            told.append(sentence)
+
+    with progress.heard_by(Hearing()):
+        load_key()
+        load_key()
+    assert len(told) == 1
+    assert str(key_file) in told[0]
+    assert "600" in told[0]
+
+
+def test_key_that_is_not_here_is_named(monkeypatch):
+    monkeypatch.setenv("CREDENTIAL_ENCRYPTION_KEY_B64", base64.b64encode(KEY).decode())
+    assert key_named(key_id(KEY)) == KEY
+    with pytest.raises(SecretUnreadableError, match=f"key 01234567; here is key {key_id(KEY)}"):
+        key_named("01234567")

@@ -1,0 +1,12 @@
+"""What a person who waits is told where nobody looks at progress bars: a line for what matters."""
+
+import sys
+
+from tasks import progress, redaction
+
+
+class Lines(progress.Listener):
+    """Lines on standard error, no bars."""
+
+    def told(self, sentence: str) -> None:
+        sys.stderr.write(f"feedmill: {redaction.hide(' '.join(sentence.split()))}\n")

@@ -1,0 +1,136 @@
+"""The keys that open stored passwords: where they come from, which one encrypts, and how a new one takes over."""
+
+import base64
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from db.home import database_url, home
+from tasks import files, progress
+from tasks.errors import KeyMissingError, SecretUnreadableError
+from tasks.secrets import KEY_BYTES, decrypt_secret, key_id
+
+KEY_VARIABLE = "CREDENTIAL_ENCRYPTION_KEY_B64"
+OLD_KEY_VARIABLE = "CREDENTIAL_ENCRYPTION_OLD_KEY_B64"  # only while keys change
+KEY_FILE = "credential.key"
+NEXT_FILE = "credential.key.next"  # only while keys change, or where that was interrupted
+OLD_FILE = "credential.key.old"  # the last key, for backups of the database and for runs that began with it
+
+
+def new_key() -> str:
+    """A new key, as the variable and the file hold it."""
+    return base64.b64encode(os.urandom(KEY_BYTES)).decode()
+
+
+def load_key() -> bytes:
+    """The key to encrypt with: of the environment; else, for the embedded database only, of a file in its folder.
+
+    The file is made at first use. Refuses a key that is missing or not one.
+    """
+    text = os.environ.get(KEY_VARIABLE)
+    if text:
+        return _decoded(text, where=KEY_VARIABLE)
+    if database_url() is None:
+        return _read(NEXT_FILE) or _read(KEY_FILE) or _made(KEY_FILE)
+    message = f"{KEY_VARIABLE} is not set"
+    hint = f"on every machine, set {KEY_VARIABLE} to the one key that you make with: feedmill key new"
+    raise KeyMissingError(message, hint=hint)
+
+
+def key_named(wanted: str) -> bytes:
+    """The key of this id, the present one or one that it replaces; refuses if none of them is."""
+    present = load_key()
+    keys = {key_id(key): key for key in (present, *_other_keys())}
+    if wanted not in keys:
+        message = f"the stored password was encrypted with key {wanted}; here is key {key_id(present)}"
+        raise SecretUnreadableError(message)
+    return keys[wanted]
+
+
+def decrypted(feed: Mapping[str, Any]) -> str | None:
+    """The feed's password or private key; None if it has none, an error if no key here opens it."""
+    if feed["secret_ciphertext"] is None:
+        return None
+    return decrypt_secret(
+        feed["secret_ciphertext"],
+        feed_id=feed["id"],
+        secret_version=feed["secret_version"],
+        key=key_named(feed["secret_key_id"]),
+    )
+
+
+def check_key(feed: Mapping[str, Any]) -> None:
+    """Refuse to begin without a valid key if one will be needed: a run that cannot log in would count as a failure."""
+    if feed["secret_ciphertext"] is not None:
+        load_key()
+
+
+def key_to_rotate_to() -> bytes:
+    """The key that is to replace all others; for the embedded database a new one, on disk before it is used."""
+    if not os.environ.get(KEY_VARIABLE) and database_url() is None:
+        return _read(NEXT_FILE) or _made(NEXT_FILE)
+    key = load_key()
+    if not os.environ.get(OLD_KEY_VARIABLE):
+        message = f"{OLD_KEY_VARIABLE} is not set, so the stored passwords cannot be read any more or need no new key"
+        hint = f"make a key with `feedmill key new`, put it into {KEY_VARIABLE} and the old one into {OLD_KEY_VARIABLE}"
+        raise KeyMissingError(message, hint=hint)
+    _decoded(os.environ[OLD_KEY_VARIABLE], where=OLD_KEY_VARIABLE)
+    return key
+
+
+def finish_rotation() -> None:
+    """Nothing is under the old key any more: give the new one its name. For the embedded database only."""
+    if files.is_there(home() / NEXT_FILE):
+        if files.is_there(home() / KEY_FILE):
+            files.replace_file(home() / KEY_FILE, home() / OLD_FILE)
+        files.replace_file(home() / NEXT_FILE, home() / KEY_FILE)
+
+
+def _other_keys() -> list[bytes]:
+    old = os.environ.get(OLD_KEY_VARIABLE)
+    named = [_decoded(old, where=OLD_KEY_VARIABLE)] if old else []
+    on_disk = [_read(name) for name in (NEXT_FILE, KEY_FILE, OLD_FILE)] if database_url() is None else []
+    return [*named, *(key for key in on_disk if key)]
+
+
+def _read(name: str) -> bytes | None:
+    """The files hold the same base64 text as the variable, so that it can move there with the database."""
+    path = home() / name
+    try:
+        text = files.read_key_file(path)
+    except FileNotFoundError:
+        return None
+    except PermissionError as error:
+        message = f"{path} is refused: {error.strerror or error}"
+        raise KeyMissingError(message, hint=f"let only its owner read it: chmod 600 {path}") from error
+    return _decoded(text.decode(errors="replace").strip(), where=str(path))
+
+
+def _made(name: str) -> bytes:
+    path: Path = home() / name
+    try:
+        is_ours = files.make_key_file(path, f"{new_key()}\n".encode())
+    except PermissionError as error:
+        message = f"{path} is refused: {error.strerror or error}"
+        raise KeyMissingError(message, hint=f"let its owner write there: chmod 700 {path.parent}") from error
+    if is_ours:
+        progress.tell(f"made a key for stored passwords: {path} (mode 600); they cannot be read without it")
+    key = _read(name)
+    if key is None:
+        message = f"{path} was removed while it was made"
+        raise KeyMissingError(message)
+    return key
+
+
+def _decoded(text: str, *, where: str) -> bytes:
+    hint = "make a key with: feedmill key new"
+    try:
+        key = base64.b64decode(text, validate=True)
+    except ValueError:
+        message = f"{where} is not base64"
+        raise KeyMissingError(message, hint=hint) from None
+    if len(key) != KEY_BYTES:
+        message = f"{where} holds {len(key)} bytes; {KEY_BYTES} are needed"
+        raise KeyMissingError(message, hint=hint)
+    return key

@@ -1,0 +1,214 @@
+"""`feedmill feeds try` on real servers: what it finds at each step, what it warns of, and that it writes nothing."""
+
+import base64
+import gzip
+import io
+import json
+import random
+
+import pytest
+
+from feedmill import cli, contract
+from feedmill.sftp_server import LocalSftpServer
+from tests.fakes.ftp_server import LocalFtpServer
+from tests.mill import csv_text, row
+
+USER, PASSWORD = "feeds", "correct horse battery"
+ROWS = [row(number) for number in range(1, 151)]
+
+
+@pytest.fixture
+def feedmill(capsys, monkeypatch, database):
+    monkeypatch.setenv("CREDENTIAL_ENCRYPTION_KEY_B64", base64.b64encode(bytes(range(32))).decode())
+
+    def run(*arguments, typed="", as_json=True):
+        monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+        code = contract.run(cli.app, [*arguments, *(["--json"] if as_json else [])])
+        said = capsys.readouterr()
+        assert PASSWORD not in said.out + said.err
+        return code, json.loads(said.out) if as_json else said.out, said.err
+
+    return run
+
+
+@pytest.fixture
+def root(tmp_path):
+    (tmp_path / "x.csv.gz").write_bytes(gzip.compress(csv_text(ROWS).encode()))
+    return tmp_path
+
+
+@pytest.fixture
+def server(root):
+    with LocalSftpServer(root, username=USER, password=PASSWORD) as running:
+        yield running
+
+
+@pytest.fixture
+def on_file(feedmill):
+    def add(url, *options, password=PASSWORD):
+        arguments = ("feeds", "add", "northfork", "--retailer", "Northfork", "--url", url, "--password-stdin", *options)
+        assert feedmill(*arguments, typed=password)[0] == 0
+
+    return add
+
+
+def pinned(server):
+    return ("--host-key", server.host_key_fingerprint)
+
+
+def steps(document):
+    return {step["step"]: (step["ok"], step["said"]) for step in document["steps"]}
+
+
+TABLES = (
+    "feed_settings",
+    "schedules",
+    "sources",
+    "ingestion_runs",
+    "ingestion_jobs",
+    "audit_events",
+    "source_products",
+)
+
+
+def everything(conn):
+    return {table: conn.execute(f"SELECT * FROM {table} ORDER BY 1").fetchall() for table in TABLES}  # noqa: S608 - names
+
+
+@pytest.mark.spec("002 12.5")
+def test_trial_says_what_it_finds_at_each_step_and_writes_nothing(server, root, feedmill, on_file, conn):
+    on_file(server.url("x.csv.gz"), *pinned(server))
+    before = everything(conn)
+    code, document, _ = feedmill("feeds", "try", "northfork")
+    assert (code, document["success"], document["error"]) == (0, True, None)
+    found = steps(document)
+    assert list(found) == [
+        *("host key", "login", "file", "size", "age", "gzip", "encoding", "delimiter", "columns", "rows"),
+    ]  # fmt: skip
+    assert all(is_ok for is_ok, _ in found.values())
+    assert server.host_key_fingerprint in found["host key"][1]
+    assert f"{(root / 'x.csv.gz').stat().st_size:,} bytes" in found["size"][1]
+    assert found["gzip"][1] == "yes"
+    assert document["format_detected"]["delimiter"] == ","
+    assert everything(conn) == before
+
+
+@pytest.mark.spec("002 12.5")
+def test_trial_parses_a_hundred_rows_and_shows_ten(server, feedmill, on_file):
+    on_file(server.url("x.csv.gz"), *pinned(server))
+    _, document, _ = feedmill("feeds", "try", "northfork")
+    assert (document["rows_detected"], len(document["sample_rows"])) == (100, 10)
+    first = document["sample_rows"][0]
+    shown = ("impact_item_id", "sku", "title", "price", "url")
+    assert [first[name] for name in shown] == ["item-1", "sku-1", "Tent 1", "10.00", "https://shop.example/tent/1"]
+    assert document["columns"]["mapped"]["title"] == ["Product_Name"]
+
+
+@pytest.mark.spec("002 12.5")
+def test_trial_tells_rejected_rows_and_columns_that_mean_nothing(server, root, feedmill, on_file):
+    text = csv_text([row(1), row(2, price="free"), row(3, name="")])
+    lines = [f"{line},{'Shade' if number == 0 else 'red'}" for number, line in enumerate(text.splitlines())]
+    (root / "x.csv").write_text("\n".join(lines))
+    on_file(server.url("x.csv"), *pinned(server))
+    code, document, _ = feedmill("feeds", "try", "northfork")
+    assert code == 0
+    assert document["errors"] == [
+        {"row_number": 3, "code": "INVALID_PRICE"},
+        {"row_number": 4, "code": "MISSING_TITLE"},
+    ]
+    assert document["columns"]["unmapped"] == ["Shade"]
+
+
+def test_trial_of_a_large_file_reads_its_beginning_only(server, root, feedmill, on_file):
+    chance = random.Random(7)  # noqa: S311 - no secret
+    long = [row(number, name=f"{chance.getrandbits(8000):x}") for number in range(1, 3000)]
+    (root / "x.csv.gz").write_bytes(gzip.compress(csv_text(long).encode()))
+    on_file(server.url("x.csv.gz"), *pinned(server))
+    code, document, _ = feedmill("feeds", "try", "northfork")
+    assert (code, document["rows_detected"]) == (0, 100)
+
+
+def test_trial_for_people_is_a_table(server, feedmill, on_file):
+    on_file(server.url("x.csv.gz"), *pinned(server))
+    code, out, err = feedmill("feeds", "try", "northfork", as_json=False)
+    assert (code, err) == (0, "")
+    assert "host key" in out
+    assert "Tent 10" in out
+    assert "Tent 11" not in out
+
+
+def test_unknown_host_key_is_shown_and_not_trusted(server, feedmill, on_file, conn):
+    on_file(server.url("x.csv.gz"))
+    before = everything(conn)
+    code, document, _ = feedmill("feeds", "try", "northfork")
+    assert (code, document["success"], document["error"]["code"]) == (1, False, "HOST_KEY_UNKNOWN")
+    assert server.host_key_fingerprint in document["error"]["message"]
+    assert everything(conn) == before
+
+
+def test_unknown_host_key_is_trusted_once_if_asked_for(server, feedmill, on_file, conn):
+    on_file(server.url("x.csv.gz"))
+    code, document, _ = feedmill("feeds", "try", "northfork", "--trust-host-key")
+    assert (code, document["success"]) == (0, True)
+    assert server.host_key_fingerprint in steps(document)["trust"][1]
+    [feed] = conn.execute("SELECT host_key_fingerprint FROM affiliate_feeds").fetchall()
+    assert feed["host_key_fingerprint"] == server.host_key_fingerprint
+    [event] = conn.execute("SELECT fields FROM audit_events WHERE event_name = 'FEED_UPDATED'").fetchall()
+    assert event["fields"]["changed_fields"] == ["host_key_fingerprint"]
+    assert feedmill("feeds", "try", "northfork")[0] == 0
+
+
+def test_changed_host_key_is_never_trusted_by_a_trial(server, root, feedmill, on_file, conn):
+    with LocalSftpServer(root, username=USER, password=PASSWORD) as other:
+        old = other.host_key_fingerprint
+    on_file(server.url("x.csv.gz"), "--host-key", old)
+    code, document, _ = feedmill("feeds", "try", "northfork", "--trust-host-key")
+    assert (code, document["error"]["code"]) == (1, "HOST_KEY_MISMATCH")
+    assert old in document["error"]["message"]
+    assert server.host_key_fingerprint in document["error"]["message"]
+    assert conn.execute("SELECT host_key_fingerprint AS key FROM affiliate_feeds").fetchone()["key"] == old
+
+
+@pytest.mark.parametrize(
+    "name, password, code, step",
+    [
+        pytest.param("x.csv.gz", "wrong", "LOGIN_REFUSED", "connection", id="wrong password"),
+        pytest.param("absent.csv", PASSWORD, "FILE_NOT_FOUND", "file", id="missing file"),
+        pytest.param("empty.csv", PASSWORD, "EMPTY_FILE", "format", id="empty file"),
+        pytest.param("prose.txt", PASSWORD, "PARSE_ERROR", "format", id="no table"),
+        pytest.param("columns.csv", PASSWORD, "MISSING_COLUMNS", "format", id="columns missing"),
+        pytest.param("bad.csv.gz", PASSWORD, "FILE_DAMAGED", "file", id="damaged gzip"),
+        pytest.param("useless.csv", PASSWORD, "NO_USABLE_ROWS", "rows", id="no usable row"),
+    ],
+)
+def test_trial_names_the_step_that_failed(server, root, feedmill, on_file, name, password, code, step):
+    (root / "empty.csv").touch()
+    (root / "prose.txt").write_text("hello\nworld\n")
+    (root / "columns.csv").write_text("a,b\n1,2\n")
+    (root / "bad.csv.gz").write_bytes(gzip.compress(b"")[:10] + b"\xff" * 50)
+    (root / "useless.csv").write_text(csv_text([row(1, price="")]))
+    on_file(server.url(name), *pinned(server), password=password)
+    exit_code, document, err = feedmill("feeds", "try", "northfork")
+    assert (exit_code, document["error"]["code"], document["success"]) == (1, code, False)
+    assert document["steps"][-1]["step"] == step
+    assert document["steps"][-1]["ok"] is False
+    assert "KEY" not in err
+
+
+def test_trial_over_ftp_warns(root, feedmill, on_file, monkeypatch):
+    monkeypatch.setenv("AFFILIATE_FEED_ALLOW_PLAIN_FTP", "true")
+    with LocalFtpServer(root, username=USER, password=PASSWORD) as server:
+        on_file(server.url("x.csv.gz"), "--i-understand-ftp-is-insecure")
+        code, document, _ = feedmill("feeds", "try", "northfork")
+        assert (code, document["rows_detected"]) == (0, 100)
+        assert any("clear text" in warning for warning in document["warnings"])
+        monkeypatch.setenv("AFFILIATE_FEED_ALLOW_PLAIN_FTP", "false")
+        code, document, _ = feedmill("feeds", "try", "northfork")
+        assert (code, document["error"]["code"]) == (1, "PLAIN_FTP_NOT_ALLOWED")
+
+
+def test_trial_of_a_removed_feed_is_refused(server, feedmill, on_file):
+    on_file(server.url("x.csv.gz"), *pinned(server))
+    feedmill("feeds", "remove", "northfork")
+    code, document, _ = feedmill("feeds", "try", "northfork")
+    assert (code, document["error"]["code"]) == (1, "FEED_REMOVED")
