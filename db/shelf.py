@@ -1,74 +1,100 @@
-"""The statements of the shelf: promotion of what a run saw, and what may be read from it."""
+"""The statements of the shelf: what a run would move on it, promotion, and the end of a run that waited."""
 
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
 
 from db.catalogue import Observation
-from db.engine import Connection, Row, only_row
+from db.engine import Connection, only_row
 from db.sql import load_sql
 
 
 @dataclass(frozen=True)
 class ShelfCounts:
-    """What a promotion does to the shelf."""
+    """The shelf before a promotion and what the promotion would move; of the run's own figures those for gates."""
 
     on_shelf: int
-    seen: int
+    leaving: int
+    entering: int
     returned: int
+    products_upserted: int
+    url_hash_fallback_count: int
 
     @property
-    def would_expire(self) -> int:
-        return max(0, self.on_shelf - self.seen)
+    def seen(self) -> int:
+        """Of the products on the shelf, those that the run saw."""
+        return self.on_shelf - self.leaving
+
+    @property
+    def promoted(self) -> int:
+        """All products that the run saw."""
+        return self.seen + self.entering
 
 
-def create_seen_set(conn: Connection, seen: Observation) -> None:
-    """The products of the observation, for the other statements of this transaction."""
-    conn.execute(load_sql("shelf/create_seen_set"), vars(seen))
+@dataclass(frozen=True)
+class Verdict:
+    """What came of phase two: a promotion of this number, or reasons to wait, the first of them first."""
+
+    seq: int | None = None
+    reasons: tuple[dict[str, Any], ...] = ()
 
 
-def count_changes(conn: Connection, source_id: int) -> ShelfCounts:
-    return ShelfCounts(**only_row(conn.execute(load_sql("shelf/count_changes"), {"source_id": source_id})))
+def create_moves(conn: Connection, seen: Observation) -> None:
+    """What the observation moves, for the other statements of this transaction."""
+    conn.execute(load_sql("shelf/create_moves"), vars(seen))
+
+
+def count_moves(conn: Connection, seen: Observation) -> ShelfCounts:
+    return ShelfCounts(**only_row(conn.execute(load_sql("shelf/count_moves"), vars(seen))))
 
 
 def fold(conn: Connection, seen: Observation) -> None:
-    """Older sightings leave only the time at which a product outside the set was last seen."""
+    """A set is complete: older sightings leave when a product outside it was last seen, older changes leave nothing."""
     conn.execute(load_sql("shelf/mark_seen_outside"), vars(seen))
-    conn.execute(load_sql("shelf/delete_older_sightings"), vars(seen))
+    _delete(conn, seen, from_obs=0, to_obs=seen.obs_seq - 1)
 
 
 def promote(conn: Connection, seen: Observation, *, promoted_at: datetime) -> int:
-    """Put the seen set on the shelf; the number of the promotion. The caller's transaction makes it all or nothing."""
+    """Put the observation on the shelf; the number of the promotion. All or nothing by the caller's transaction."""
     params: dict[str, Any] = {**vars(seen), "promoted_at": promoted_at, "cutoff_obs": seen.obs_seq}
     seq = int(only_row(conn.execute(load_sql("shelf/insert_promotion"), params))["seq"])
-    conn.execute(load_sql("shelf/close_spans"), {"source_id": seen.source_id, "last_seq": seq - 1})
+    conn.execute(load_sql("shelf/close_spans"), {"last_seq": seq - 1})
     conn.execute(load_sql("shelf/insert_spans"), {"source_id": seen.source_id, "seq": seq})
-    conn.execute(load_sql("shelf/delete_own_sightings"), params)
     conn.execute(load_sql("shelf/update_products"), {**params, "now": promoted_at})
-    conn.execute(load_sql("shelf/delete_changes"), params)
+    _delete(conn, seen, from_obs=seen.obs_seq, to_obs=seen.obs_seq)
     return seq
 
 
-def mark_promoted(conn: Connection, seen: Observation, counts: ShelfCounts, *, seq: int) -> None:
-    params = {**vars(counts), "would_expire": counts.would_expire, "run_id": seen.run_id, "seq": seq}
-    conn.execute(load_sql("shelf/mark_promoted"), params)
+def _delete(conn: Connection, seen: Observation, *, from_obs: int, to_obs: int) -> None:
+    params = {"source_id": seen.source_id, "from_obs": from_obs, "to_obs": to_obs}
+    conn.execute(load_sql("shelf/delete_sightings"), params)
+    conn.execute(load_sql("shelf/delete_changes"), params)
 
 
-def select_offers(
-    conn: Connection, tenant_id: str, key: str | None, *, at: datetime | None, after: int, limit: int | None
-) -> list[Row]:
-    params = {"tenant_id": tenant_id, "key": key, "at": at, "after": after, "limit": limit}
-    return conn.execute(load_sql("shelf/select_offers"), params).fetchall()
+def mark_judged(conn: Connection, run_id: UUID, counts: ShelfCounts, verdict: Verdict, *, would_expire: int) -> None:
+    reasons = list(verdict.reasons)
+    outcome = {"seq": verdict.seq, "reason": reasons[0]["code"] if reasons else None, "reasons": Jsonb(reasons)}
+    conn.execute(load_sql("shelf/mark_judged"), {**_figures(counts, would_expire), **outcome, "run_id": run_id})
 
 
-def select_prices(conn: Connection, tenant_id: str, source_product_id: int) -> list[Row]:
-    params = {"tenant_id": tenant_id, "source_product_id": source_product_id}
-    return conn.execute(load_sql("shelf/select_prices"), params).fetchall()
+def mark_step_failed(conn: Connection, run_id: UUID) -> None:
+    conn.execute(load_sql("shelf/mark_step_failed"), {"run_id": run_id})
 
 
-def select_products_named(
-    conn: Connection, tenant_id: str, key: str, *, value: str, identity_type: str | None
-) -> list[Row]:
-    """The products of a feed that a person may mean by a value."""
-    params = {"tenant_id": tenant_id, "key": key, "value": value, "identity_type": identity_type}
-    return conn.execute(load_sql("shelf/select_products_named"), params).fetchall()
+def mark_approved(conn: Connection, run_id: UUID, counts: ShelfCounts, *, seq: int, by: str, at: datetime) -> bool:
+    """False if the run was decided already."""
+    params = {**_figures(counts, max(0, counts.leaving)), "run_id": run_id, "seq": seq, "by": by, "at": at}
+    return conn.execute(load_sql("shelf/mark_approved"), params).rowcount == 1
+
+
+def mark_rejected(conn: Connection, run_id: UUID, *, by: str, reason: str, at: datetime) -> bool:
+    """False if the run was decided already."""
+    params = {"run_id": run_id, "by": by, "reason": reason, "at": at}
+    return conn.execute(load_sql("shelf/mark_rejected"), params).rowcount == 1
+
+
+def _figures(counts: ShelfCounts, would_expire: int) -> dict[str, Any]:
+    return {**vars(counts), "seen": counts.seen, "would_expire": would_expire}

@@ -4,6 +4,6 @@
 >>> feedmill.offers("northfork", limit=10)
 """
 
-from feedmill.reading import errors, feeds, offers, prices, run, runs
+from feedmill.reading import errors, evidence, feeds, offers, prices, run, runs
 
-__all__ = ["errors", "feeds", "offers", "prices", "run", "runs"]
+__all__ = ["errors", "evidence", "feeds", "offers", "prices", "run", "runs"]

@@ -27,6 +27,8 @@ for command in (
     runs.runs,
     runs.run_show,
     runs.errors,
+    runs.approve,
+    runs.reject,
     shelf.offers,
     shelf.prices,
     ledger.request,

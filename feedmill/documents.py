@@ -4,6 +4,7 @@ from typing import Any
 
 from db.engine import Row
 from tasks.catalogue.config import DEFAULT_MAX_BYTES, DEFAULT_MAX_ROWS, shown_address
+from tasks.catalogue.tracking import tracking_url
 
 Document = dict[str, Any]
 
@@ -44,6 +45,21 @@ _OFFER = (
     "last_seen_success_at",
     "priced_at",
 )  # fmt: skip - the order in which an offer is written
+_FIGURES = (
+    "id",
+    "started_at",
+    "status",
+    "rows_read",
+    "products_upserted",
+    "active_count_before",
+    "seen_success_count",
+    "would_expire_count",
+    "url_hash_fallback_count",
+    "expiry_blocked_reason",
+    "expiry_step_failed",
+    "expiry_approved_at",
+    "promotion_seq",
+)  # fmt: skip - a list of names
 _PRICE = ("price", "original_price", "currency", "in_stock", "observed_at", "run_id", "promoted", "reason")
 
 
@@ -70,9 +86,15 @@ def run(row: Row) -> Document:
     return dict(row)
 
 
+def figures(row: Row) -> Document:
+    """Of a run what the gates looked at, and how it ended."""
+    before = row["active_count_before"]
+    share = round(row["would_expire_count"] / before, 4) if before else None
+    return {**{name: row[name] for name in _FIGURES}, "expire_share": share}
+
+
 def offer(row: Row) -> Document:
-    # The link as the network delivers it is its tracking link.
-    whole = {**row, "tracking_url": row["delivered_url"]}
+    whole = {**row, "tracking_url": tracking_url(row)}
     return {name: whole[name] for name in _OFFER}
 
 

@@ -4,16 +4,20 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from db import catalogue, engine, shelf
+from db import catalogue, engine
 from db import feeds as feed_rows
+from db import offers as shelf
 from db.clock import future_allowed, iso, system_now
 from db.engine import Connection, Row
 from db.enums import IdentityType
 from db.errors import BadRequestError
 from feedmill import documents
+from tasks.catalogue.approval import waits
 from tasks.catalogue.registry import find_feed, find_tenant
 
 Document = dict[str, Any]
+
+RUNS_BEFORE, SAMPLE, GROUPS, PRICE_MOVES = 10, 10, 5, 5  # of the evidence on a run that waits
 
 _PREFIXES = {"item": IdentityType.IMPACT_ITEM_ID, "sku": IdentityType.SKU, "url": IdentityType.URL_HASH}
 
@@ -61,6 +65,37 @@ def run(run_id: str | UUID) -> Document:
     """One run."""
     with engine.connect() as conn:
         return documents.run(find_run(conn, run_id))
+
+
+def evidence(run_id: str | UUID) -> Document | None:
+    """What a person needs to decide on a run that waits: what would go and come, price moves, the runs before it.
+
+    None for a run that nothing held back. What it saw is told until a later file or an approval has used it up.
+    """
+    with engine.connect() as conn:
+        found = find_run(conn, run_id)
+        if not waits(found):
+            return None
+        of = (conn, found["tenant_id"], found["id"])
+        before = [documents.figures(row) for row in shelf.select_runs_before(*of, limit=RUNS_BEFORE)]
+        if not shelf.select_sighted(*of):
+            return {**documents.figures(found), "runs_before": before}
+        return {
+            **documents.figures(found),
+            "would_go": _moves(*of, entering=False),
+            "would_come": _moves(*of, entering=True),
+            "price_moves": shelf.select_price_moves(*of, limit=PRICE_MOVES),
+            "runs_before": before,
+        }
+
+
+def _moves(conn: Connection, tenant_id: str, run_id: UUID, *, entering: bool) -> Document:
+    groups = shelf.select_move_groups(conn, tenant_id, run_id, entering=entering, limit=GROUPS)
+    by = {
+        f"by_{kind}": [{kind: row["name"], "count": row["count"]} for row in groups if row["kind"] == kind]
+        for kind in ("brand", "category")
+    }
+    return {**by, "sample": shelf.select_moves(conn, tenant_id, run_id, entering=entering, limit=SAMPLE)}
 
 
 def errors(run_id: str | UUID) -> list[Document]:

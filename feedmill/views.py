@@ -11,13 +11,14 @@ from rich.table import Table
 from db.clock import iso
 from db.enums import ScheduleStatus
 from feedmill.documents import Document
+from tasks.catalogue.approval import waits
 
 STATUS_TEXT = {
     ScheduleStatus.DRAFT: "Draft: never runs",
     ScheduleStatus.ENABLED: "Enabled",
     ScheduleStatus.PAUSED: "Paused by admin",
     ScheduleStatus.DISABLED: "Disabled due to repeated failures",
-    ScheduleStatus.REMOVED: "Removed",
+    ScheduleStatus.REMOVED: "Removed (archived)",
 }
 _BARS = "▁▂▃▄▅▆▇█"
 
@@ -42,8 +43,15 @@ def feed_table(feeds: list[Document]) -> RenderableType:
 
 
 def feed_card(feed: Document) -> RenderableType:
-    gates = ", ".join(f"{name}={value or 'off'}" for name, value in feed["gates"].items())
+    gates = " ".join(f"{name}={_limits(value)}" for name, value in feed["gates"].items())
     return card({**feed, "status": STATUS_TEXT[feed["status"]], "gates": gates})
+
+
+def _limits(value: object) -> str:
+    """A gate's limits as one would set them."""
+    if isinstance(value, dict):
+        return ",".join(f"{part}:{number}" for part, number in value.items())
+    return str(value or "off")
 
 
 def run_table(runs: list[Document]) -> RenderableType:
@@ -64,8 +72,16 @@ def _run_figures(run: Document) -> tuple[Any, ...]:
 
 def outcome(run: Document) -> str:
     """A run's status with the reason that matters."""
-    reason = run["error_code"] or run["skipped_reason"] or run["expiry_blocked_reason"]
+    if waits(run):
+        return f"{run['status']}, {_decision(run)} ({run['expiry_blocked_reason'] or 'EXPIRY_STEP_FAILED'})"
+    reason = run["error_code"] or run["skipped_reason"]
     return f"{run['status']} ({reason})" if reason else str(run["status"])
+
+
+def _decision(run: Document) -> str:
+    if run["expiry_approved_at"]:
+        return f"approved by {run['expiry_approved_by']}"
+    return f"rejected by {run['expiry_rejected_by']}" if run["expiry_rejected_at"] else "not promoted"
 
 
 def run_card(run: Document) -> RenderableType:
@@ -83,6 +99,8 @@ def run_card(run: Document) -> RenderableType:
         "products": _sum_of_products(run),
         "prices written": run["prices_written"],
         "shelf": _shelf(run),
+        "rejected because": run["expiry_rejected_reason"],
+        "decide": _decide(run),
         "rejected": ", ".join(f"{code} {count:,}" for code, count in run["rejected_by_code"].items()),
     }
     return card({name: value for name, value in shown.items() if value not in {None, ""}})
@@ -104,10 +122,19 @@ def _sum_of_products(run: Document) -> str | None:
 
 
 def _shelf(run: Document) -> str | None:
-    if run["promotion_seq"] is None:
+    if run["active_count_before"] is None:
         return None
+    if run["promotion_seq"] is None:
+        return f"as it was: {run['active_count_before']:,} on it, {run['would_expire_count']:,} of them would go"
     counts = f"{run['products_vanished']:,} gone, {run['products_returned']:,} back"
     return f"promotion {run['promotion_seq']}: {run['active_count_before']:,} before, {counts}"
+
+
+def _decide(run: Document) -> str | None:
+    if not waits(run) or run["expiry_approved_at"] or run["expiry_rejected_at"]:
+        return None
+    evidence = f"feedmill run-show {run['id']}"
+    return f"{evidence}; then feedmill approve {run['id']} --by NAME, or reject it --by NAME --reason TEXT"
 
 
 def offer_table(offers: list[Document]) -> RenderableType:

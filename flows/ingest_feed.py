@@ -9,7 +9,8 @@ from prefect import flow
 from db.clock import Clock
 from db.enums import Trigger
 from db.errors import BadRequestError
-from tasks.catalogue.steps import catalogue_run, fetch_file, load_file, promote, skip
+from tasks.catalogue.shelf.steps import settle
+from tasks.catalogue.steps import catalogue_run, fetch_file, load_file, skip
 from tasks.run import Start
 from tasks.steps import submission
 
@@ -23,7 +24,7 @@ def ingest_feed(
     plan: str | None = None,
     at: datetime | None = None,
 ) -> UUID:
-    """Fetch one feed, write what changed, and put it on the shelf. Returns the id of the run."""
+    """Fetch one feed, write what changed, and put it on the shelf if every gate agrees. Returns the id of the run."""
     if plan is not None:
         message = "runs by plan are not there yet"
         raise BadRequestError(message, code="NO_PLANS")
@@ -33,5 +34,5 @@ def ingest_feed(
         if file.unchanged:
             skip(run, file.unchanged)
         else:
-            promote(run, load_file(run, file.path))
+            settle(run, load_file(run, file.path))
     return run.id

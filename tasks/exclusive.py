@@ -51,6 +51,22 @@ def exclusive_run(pipeline: Pipeline, key: str, start: Start) -> Iterator[Run]:
                 runs.release_lock(conn, schedule["lock_id"])  # now, not a moment after the session has gone
 
 
+@contextmanager
+def exclusive_session(pipeline: str, key: str, policy: RetryPolicy, *, now: datetime) -> Iterator[Connection]:
+    """The key's lock without a run: for what must meet neither a run nor another of its kind. Refuses a busy key."""
+    with engine.connect() as conn:
+        schedule = find_schedule(conn, pipeline, key)
+        _take_lock(conn, schedule)
+        try:
+            with transaction(conn):
+                of = Key(schedule["tenant_id"], pipeline, key)
+                ledger.close_the_dead(conn, of, policy, now=now, lost=ledger.Lost())
+            yield conn
+        finally:
+            if not conn.closed:
+                runs.release_lock(conn, schedule["lock_id"])
+
+
 def find_schedule(conn: Connection, pipeline: str, key: str) -> Row:
     schedule = runs.select_schedule(conn, pipeline, key)
     if schedule is None:

@@ -9,7 +9,7 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.concurrency.sync import concurrency
 from prefect.logging import get_run_logger
-from prefect.runtime import flow_run
+from prefect.runtime import flow_run, task_run
 from prefect.tasks import Task
 
 from db.enums import Recovery
@@ -22,14 +22,19 @@ SUBMISSION_TAG = "feedmill-submission:"
 _LEASE_SECONDS = 60  # the shortest that Prefect grants; a killed holder keeps its slot for so long
 
 
-def retry_if_transient(task: Task[..., Any], task_run: TaskRun, state: State[Any]) -> bool:
+def retry_if_transient(task: Task[..., Any], attempt: TaskRun, state: State[Any]) -> bool:
     """A task is tried again only if the same input may succeed."""
     error = state.result(raise_on_failure=False)
     again = isinstance(error, Exception) and classify(error) is Recovery.TRANSIENT
-    if again and task_run.run_count <= task.retries:
-        get_run_logger().warning("attempt %s failed, will try again: %s", task_run.run_count, error)
-        progress.tell(f"{error}; trying again ({task_run.run_count} of {task.retries})")
+    if again and attempt.run_count <= task.retries:
+        get_run_logger().warning("attempt %s failed, will try again: %s", attempt.run_count, error)
+        progress.tell(f"{error}; trying again ({attempt.run_count} of {task.retries})")
     return again
+
+
+def may_try_again(policy: RetryPolicy) -> bool:
+    """Whether Prefect tries the task under way again if it raises; nobody does outside of a flow."""
+    return 0 < int(task_run.run_count) <= len(policy.delays_seconds)
 
 
 def submission() -> int | None:

@@ -14,7 +14,7 @@ from db.errors import BadRequestError
 from feedmill import documents, reading, views
 from feedmill.contract import Group, Reply
 from tasks import dispatch
-from tasks.catalogue import config, registry, switches
+from tasks.catalogue import config, registry, switches, tracking
 
 
 @click.group(cls=Group)
@@ -22,16 +22,21 @@ def feeds() -> None:
     """The feeds on file: where each comes from, when it runs, how long its offers live."""
 
 
+_GATE_HELP = (
+    "A gate's limits here, repeatable: spike=0.5 (share of the shelf that may go), spike=share:0.5,least:20,most:1000,"
+    " url_hash=off, url_hash=default"
+)
+_TEMPLATE_HELP = "Tracking link of an offer, with {url}, {delivered_url}, {item_id}, {sku}, {account_id}"
 _SETTINGS = (
     click.option("--every", metavar="HOURS", help="Hours between runs: 1, 2, 4, 6, 12, 24, or `never`  [never]"),
     click.option("--expiry-hours", type=int, help="How long an offer lives after it was last seen, 1 to 168  [48]"),
     click.option("--heartbeat-hours", type=int, help="Write an unchanged price again after this, 0: never  [24]"),
     click.option("--unchanged", metavar="age|refresh", help="What an unchanged file does to its offers  [age]"),
-    click.option("--gate", multiple=True, metavar="NAME=SHARE|off|default", help="A gate's threshold here; repeatable"),
+    click.option("--gate", multiple=True, metavar="NAME=LIMITS", help=_GATE_HELP),
     click.option("--host-key", metavar="SHA256:...", help="Fingerprint of the server's key, pinned"),
     click.option("--max-rows", type=int, help="Refuse a file with more rows  [500000]"),
     click.option("--max-bytes", type=int, help="Refuse a larger file  [500000000]; inflated, twenty times that"),
-    click.option("--tracking-template", metavar="URL", help="Tracking link of an offer, with placeholders"),
+    click.option("--tracking-template", metavar="URL", help=_TEMPLATE_HELP),
     click.option("--account-id", metavar="ID", help="The advertiser's id at the network"),
 )
 _URL_HELP = "sftp://user@host:22/path, ftp://... or file:///path; without a password"
@@ -74,7 +79,7 @@ def _settings(options: dict[str, Any]) -> dict[str, Any]:
         "host_key": ("host_key_fingerprint", config.valid_fingerprint),
         "max_rows": ("max_row_count", lambda v: config.valid_limit(v, "--max-rows")),
         "max_bytes": ("max_file_size_bytes", lambda v: config.valid_limit(v, "--max-bytes")),
-        "tracking_template": ("tracking_template", config.valid_template),
+        "tracking_template": ("tracking_template", tracking.valid_template),
         "account_id": ("account_id", lambda v: config.valid_name(v, "account id")),
     }
     given = {name: value for name, value in options.items() if value is not None and value != ()}
@@ -186,6 +191,15 @@ def set_(key: str, *, password_stdin: bool, at: str | None, **options: Any) -> R
         if password is not None:
             registry.set_password(conn, key, password, by)
         return _reply(registry.find_feed(conn, key))
+
+
+@feeds.command()
+@key_argument
+@at_option
+def primary(key: str, at: str | None) -> Reply:
+    """Show the offers of this feed for its retailer, instead of those of any other source."""
+    with engine.connect() as conn:
+        return _reply(switches.choose_primary(conn, key, actor(at)))
 
 
 @feeds.command()

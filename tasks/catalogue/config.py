@@ -8,6 +8,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from db.enums import Compression, Transport, UnchangedPolicy
 from db.errors import BadRequestError
+from tasks.catalogue.breaker import GATES, PARTS
 
 FREQUENCY_HOURS = (1, 2, 4, 6, 12, 24)
 EXPIRY_HOURS = (1, 168)
@@ -15,8 +16,6 @@ HEARTBEAT_HOURS = (0, 8760)
 DEFAULT_MAX_BYTES = 500_000_000
 DEFAULT_MAX_ROWS = 500_000
 INFLATED_FACTOR = 20
-
-GATES = ("spike", "url_hash", "price_factor", "currency", "stock")
 
 _KEY = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 _FINGERPRINT = re.compile(r"SHA256:[A-Za-z0-9+/]{43}")
@@ -51,7 +50,7 @@ def valid_frequency(hours: int) -> int:
 
 def valid_range(value: int, bounds: tuple[int, int], option: str) -> int:
     low, high = bounds
-    if not low <= value <= high:
+    if not isinstance(value, int) or not low <= value <= high:
         message = f"{option} must be a whole number from {low} to {high}, not {value}"
         raise refuse(message)
     return value
@@ -69,37 +68,44 @@ def valid_fingerprint(text: str) -> str:
     return bare
 
 
-def valid_template(text: str) -> str:
-    try:
-        is_web = urlsplit(text).scheme in {"http", "https"} and bool(urlsplit(text).netloc)
-    except ValueError:
-        is_web = False
-    if not is_web or not text.isprintable():
-        message = "--tracking-template must be an address that starts with http:// or https://"
-        raise refuse(message)
-    return text
-
-
 def valid_gates(words: list[str]) -> dict[str, Any]:
-    """`NAME=SHARE`, `NAME=off`, or `NAME=default` to take back either, for each gate named."""
+    """Of each gate named its own limits: `NAME=SHARE`, `NAME=PART:NUMBER,...`, `NAME=off`, or `NAME=default` again."""
     gates: dict[str, Any] = {}
     for word in words:
         name, _, value = word.partition("=")
         if name not in GATES:
             message = f"there is no gate {name!r}"
             raise refuse(message, f"the gates are {', '.join(GATES)}")
-        gates[name] = {"off": False, "default": None}[value] if value in {"off", "default"} else _threshold(name, value)
+        gates[name] = {"off": False, "default": None}[value] if value in {"off", "default"} else _limits(name, value)
     return gates
 
 
-def _threshold(name: str, value: str) -> float:
+def _limits(name: str, value: str) -> float | dict[str, float | int]:
+    """A bare number is a share; parts by name are kept by name."""
+    if ":" not in value:
+        return _number(name, "share", value)
+    named = [part.partition(":") for part in value.split(",")]
+    limits = {part: _number(name, part, number) for part, _, number in named}
+    if len(limits) < len(named):
+        message = f"--gate {name} names a part twice"
+        raise refuse(message)
+    return limits
+
+
+def _number(name: str, part: str, text: str) -> float | int:
+    if part not in PARTS[name]:
+        message = f"the gate {name} has no part {part!r}"
+        raise refuse(message, f"it has {', '.join(PARTS[name])}")
+    if part != "share" and text.isdecimal() and 1 <= int(text) < 2**31:
+        return int(text)
     try:
-        number = float(value)
+        number = float(text)
     except ValueError:
         number = -1
-    if not 0 < number <= 1:
-        message = f"--gate {name} takes a share between 0 and 1, or off, not {value!r}"
-        raise refuse(message, f"for example --gate {name}=0.5")
+    if part != "share" or not 0 < number <= 1:
+        kind = "a share between 0 and 1" if part == "share" else f"a whole number from 1 on as {part}"
+        message = f"--gate {name} takes {kind}, not {text!r}"
+        raise refuse(message, f"for example --gate {name}=0.5, or --gate {name}=off")
     return number
 
 

@@ -13,14 +13,14 @@ from db.errors import BadRequestError, RefusedError
 from db.jobs import Key
 from tasks import audit, secrets
 from tasks import ledger as kernel
-from tasks.catalogue.config import Address
+from tasks.catalogue.config import EXPIRY_HOURS, Address, valid_range
 
 PIPELINE = "catalogue"
 
 
 @dataclass(frozen=True)
 class FeedSettings:
-    """What a person decides about a feed; every value is valid already."""
+    """What a person decides about a feed; the values are valid already."""
 
     address: Address
     every_hours: int | None = None
@@ -33,6 +33,10 @@ class FeedSettings:
     max_row_count: int | None = None
     account_id: str | None = None
     tracking_template: str | None = None
+
+    def __post_init__(self) -> None:
+        """The expiry hours decide what is safe to show, so they are checked at this door too, not only by commands."""
+        valid_range(self.expiry_hours, EXPIRY_HOURS, "--expiry-hours")
 
     @property
     def interval_seconds(self) -> int | None:

@@ -11,7 +11,7 @@ import polars as pl
 from prefect import task
 from prefect.logging import get_run_logger
 
-from db import catalogue, feeds, shelf
+from db import catalogue, feeds
 from db.catalogue import Observation
 from db.engine import Connection, Row, ping, session_errors, transaction
 from db.enums import Stage, Transport
@@ -176,23 +176,6 @@ def _figures(loaded: load.Loaded, changed: int) -> dict[str, Any]:
         "url_hash_fallback_count": loaded.url_hash_fallbacks,
         "detected": loaded.detected,
     }
-
-
-@task(name="promote", **_LIVE)
-def promote(run: Run, seen: Observation) -> None:
-    """Put what the run saw on the shelf and close the run, in one transaction."""
-    run.enter(Stage.SUMMARY)
-    at = max(run.now(), seen.observed_at)
-    with transaction(run.conn):
-        shelf.create_seen_set(run.conn, seen)
-        counts = shelf.count_changes(run.conn, seen.source_id)
-        shelf.fold(run.conn, seen)
-        seq = shelf.promote(run.conn, seen, promoted_at=at)
-        shelf.mark_promoted(run.conn, seen, counts, seq=seq)
-        catalogue.mark_last_file(run.conn, run.id)
-        feeds.mark_stamp(run.conn, seen.source_id, at)
-        exclusive.succeed(run, at=at)
-    run.is_closed = True
 
 
 @task(name="skip", **_LIVE)

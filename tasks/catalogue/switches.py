@@ -1,14 +1,16 @@
-"""A feed's switches: who may go where between draft, enabled, paused and disabled, and what follows for its runs."""
+"""A feed's switches: who may go where between draft, enabled, paused and disabled, what follows for its runs, and which
+feed of a retailer shows."""
 
 from dataclasses import dataclass
 
+from db import feeds
 from db import ledger as schedules
 from db.engine import Connection, Row, transaction
 from db.enums import ScheduleStatus
 from db.errors import RefusedError
 from tasks import ledger
 from tasks.catalogue import config
-from tasks.catalogue.registry import Actor, find_feed, hold_feed, key_of, next_slot, note, stamp
+from tasks.catalogue.registry import Actor, find_feed, hold_feed, key_of, make_primary, next_slot, note, stamp
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,19 @@ def turn(conn: Connection, key: str, switch: Switch, actor: Actor) -> Row:
             ledger.cancel(conn, key_of(feed), reason=reason, actor=actor.name, now=at)
         statuses = {"old_status": feed["status"], "new_status": switch.after, "reason": switch.name}
         note(conn, feed, actor.name, "FEED_STATUS_CHANGED", at=at, **statuses)
+        return find_feed(conn, key)
+
+
+def choose_primary(conn: Connection, key: str, actor: Actor) -> Row:
+    """The feed, shown from now on instead of any other source of its retailer. Choosing it twice is once."""
+    with transaction(conn):
+        feed = hold_feed(conn, key)
+        if feed["is_display_primary"]:
+            return feed
+        at = stamp(conn, feed, actor)
+        make_primary(conn, feed["source_id"], now=at)
+        feeds.append_setting_log(conn, feed["source_id"], at=at)
+        note(conn, feed, actor.name, "FEED_UPDATED", at=at, changed_fields=["is_primary"])
         return find_feed(conn, key)
 
 

@@ -11,10 +11,11 @@ from tests.mill import Mill
 def drawer(prefect_session, conn, tmp_path, monkeypatch):
     """A feed that is not on file yet; its runs may be dated, and wait for nothing between attempts."""
     from tasks.catalogue import steps  # noqa: PLC0415 - brings Prefect, which most tests do without
+    from tasks.catalogue.shelf.steps import settle  # noqa: PLC0415
 
     monkeypatch.setenv("FEEDMILL_TEST_CLOCK", "1")
     monkeypatch.setenv("CREDENTIAL_ENCRYPTION_KEY_B64", base64.b64encode(bytes(range(32))).decode())
-    for step in (steps.fetch_file, steps.load_file, steps.promote, steps.skip):
+    for step in (steps.fetch_file, steps.load_file, settle, steps.skip):
         monkeypatch.setattr(step, "retry_delay_seconds", [0, 0])
     return Mill(conn, tmp_path / "catalog.csv")
 

@@ -17,7 +17,7 @@ import pytest
 from db import clock, engine, migrate
 from db.errors import BadRequestError
 from feedmill import cli, contract
-from tasks.catalogue import config, registry
+from tasks.catalogue import config, registry, switches
 
 URL = "sftp://feeds@files.example.com/catalog.csv.gz"
 JAN = datetime(2020, 1, 1, tzinfo=UTC)
@@ -169,6 +169,9 @@ BAD_OPTIONS = [
     pytest.param(["--max-bytes", "5MB"], id="bytes in words"),
     pytest.param(["--tracking-template", "ftp://go.example"], id="a template that is no web address"),
     pytest.param(["--tracking-template", "http://[go.example"], id="a template that cannot be read"),
+    pytest.param(["--tracking-template", "https://go.example/{price}"], id="a placeholder that is not known"),
+    pytest.param(["--tracking-template", "https://go.example/"], id="a template without a product"),
+    pytest.param(["--gate", "spike=most:0"], id="a count of none"),
     pytest.param(["--account-id", " "], id="an empty account"),
     pytest.param(["--url", "https://files.example.com/c.csv"], id="another transport"),
     pytest.param(["--url", "sftp://feeds:secret@files.example.com/c.csv"], id="a password in the address"),
@@ -415,6 +418,86 @@ def test_primary_of_a_feed_stamped_ahead_is_logged_from_its_stamp(add, conn):
     add("old", "--primary", at=LATER)
     add("new", "--primary", at=AT)
     assert [row["at"] for row in settings(conn, "old")] == [JAN + 24 * HOUR, JAN + 24 * HOUR]
+
+
+@pytest.mark.spec("002 13.4")
+def test_primary_moves_the_flag_in_one_step(add, feeds, conn):
+    add("old", "--primary")
+    add("new")
+    said = feeds("primary", "new", "--at", LATER)
+    assert (said.code, said.document["key"], said.document["is_primary"]) == (0, "new", True)
+    assert stored(conn, "old")["is_display_primary"] is False
+    day = JAN + 24 * HOUR
+    for key, before, after in (("old", True, False), ("new", False, True)):
+        assert [(row["at"], row["is_display_primary"]) for row in settings(conn, key)] == [(JAN, before), (day, after)]
+    [event] = events(conn, "FEED_UPDATED")
+    assert (event["key"], event["fields"]["changed_fields"], event["occurred_at"]) == ("new", ["is_primary"], day)
+
+
+def test_primary_twice_is_once(add, feeds, conn):
+    add("northfork", "--primary")
+    before = everything(conn)
+    assert feeds("primary", "northfork", "--at", LATER).document["is_primary"] is True
+    assert everything(conn) == before
+
+
+@pytest.mark.parametrize("arguments, code", [(["ghost"], "UNKNOWN_FEED"), (["gone"], "FEED_REMOVED")])
+def test_primary_of_what_cannot_show_is_refused(add, feeds, arguments, code):
+    add("gone")
+    feeds("remove", "gone")
+    said = feeds("primary", *arguments)
+    assert said.document["error"]["code"] == code
+
+
+@pytest.mark.spec("002 13.4")
+def test_choosing_two_primaries_at_once_leaves_one(database, conn):
+    keys = ["one", "two", "three"]
+    for key in keys:
+        registry.add_feed(conn, new_feed(key), registry.Actor("test"))
+    choose = switches.choose_primary
+    at_once(database, *(lambda own, key=key: choose(own, key, registry.Actor("test")) for key in keys))
+    rows = {key: stored(conn, key)["is_display_primary"] for key in keys}
+    assert sum(rows.values()) == 1
+    assert {key: settings(conn, key)[-1]["is_display_primary"] for key in keys} == rows
+
+
+@pytest.mark.spec("002 11.3")
+@pytest.mark.parametrize(
+    "status, words",
+    [
+        ("PAUSED", "Paused by admin"),
+        ("DISABLED", "Disabled due to repeated failures"),
+        ("REMOVED", "Removed (archived)"),
+    ],
+)
+def test_show_and_list_say_what_a_status_means(add, feedmill, conn, status, words):
+    add()
+    conn.execute("UPDATE schedules SET status = %s", [status])
+    assert words in feedmill("feeds", "show", "northfork").out
+    assert words in feedmill("feeds", "list", "--all").out
+
+
+@pytest.mark.spec("002 2.8.1")
+@pytest.mark.parametrize("hours", [0, 169, -1, 1.5, "48", None])
+def test_expiry_hours_are_checked_at_the_door_of_python_too(database, conn, hours):
+    with pytest.raises(BadRequestError, match="expiry-hours"):
+        registry.FeedSettings(config.parse_address(URL), expiry_hours=hours)
+    registry.add_feed(conn, new_feed("one"), registry.Actor("test"))
+    with pytest.raises(BadRequestError, match="expiry-hours"):
+        registry.change_feed(conn, "one", {"expiry_hours": hours}, registry.Actor("test"))
+    assert stored(conn, "one")["expiry_hours"] == 48
+
+
+@pytest.mark.parametrize(
+    "gates, shown",
+    [
+        (["spike=share:0.5,least:20"], "spike=share:0.5,least:20"),
+        (["spike=0.5", "stock=off"], "spike=0.5 stock=off"),
+    ],
+)
+def test_gates_are_shown_as_they_were_set(add, feedmill, gates, shown):
+    add("northfork", *(word for gate in gates for word in ("--gate", gate)))
+    assert shown in feedmill("feeds", "show", "northfork").out
 
 
 def test_remove_archives_the_feed(add, feeds, conn):

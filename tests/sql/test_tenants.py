@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 
-from db import catalogue, feeds, ledger, shelf
+from db import catalogue, feeds, ledger, offers
 from db.ids import new_id
 from tests.builders import NOON, feed, insert, run
 
@@ -25,7 +25,20 @@ def theirs(conn):
     insert(conn, "promotions", source_id=source_id, seq=1, run_id=ran["id"])
     insert(conn, "shelf_spans", source_id=source_id, product_id=product["id"])
     insert(conn, "setting_log", source_id=source_id)
-    return {"run_id": ran["id"], "product_id": product["id"]}
+    ids = _waiting(conn, made, on_shelf=product["id"])
+    return {"run_id": ran["id"], "product_id": product["id"], **ids}
+
+
+def _waiting(conn, made, *, on_shelf):
+    """A blocked run that saw a product at another price and a new one, and a later run."""
+    source_id = made["source_id"]
+    ended = {"status": "completed", "started_at": NOON, "finished_at": NOON}
+    blocked, newer = (run(conn, made, **ended, figures={"obs_seq": number}) for number in (2, 3))
+    left, entered = (insert(conn, "source_products", source_id=source_id)["id"] for _ in range(2))
+    insert(conn, "shelf_spans", source_id=source_id, product_id=left)
+    insert(conn, "prices", source_product_id=on_shelf, obs_seq=2, price_amount="1.00")
+    insert(conn, "sightings", source_id=source_id, obs_seq=2, run_id=blocked["id"], product_ids=[on_shelf, entered])
+    return {"blocked_id": blocked["id"], "newer_id": newer["id"]}
 
 
 READS = {
@@ -34,9 +47,19 @@ READS = {
     "select_run": lambda conn, tenant, of: catalogue.select_run(conn, tenant, of["run_id"]),
     "select_runs": lambda conn, tenant, _: catalogue.select_runs(conn, tenant, "theirs", limit=None),
     "select_run_errors": lambda conn, tenant, of: catalogue.select_run_errors(conn, tenant, of["run_id"]),
-    "select_offers": lambda conn, tenant, _: shelf.select_offers(conn, tenant, "theirs", at=NOON, after=0, limit=None),
-    "select_prices": lambda conn, tenant, of: shelf.select_prices(conn, tenant, of["product_id"]),
-    "select_products_named": lambda conn, tenant, _: shelf.select_products_named(
+    "select_offers": lambda conn, tenant, _: offers.select_offers(conn, tenant, "theirs", at=NOON, after=0, limit=None),
+    "select_prices": lambda conn, tenant, of: offers.select_prices(conn, tenant, of["product_id"]),
+    "select_newer_run": lambda conn, tenant, of: offers.select_newer_run(conn, tenant, of["blocked_id"]),
+    "select_sighted": lambda conn, tenant, of: offers.select_sighted(conn, tenant, of["blocked_id"]),
+    "select_moves": lambda conn, tenant, of: offers.select_moves(
+        conn, tenant, of["blocked_id"], entering=True, limit=1
+    ),
+    "select_move_groups": lambda conn, tenant, of: offers.select_move_groups(
+        conn, tenant, of["blocked_id"], entering=False, limit=1
+    ),
+    "select_price_moves": lambda conn, tenant, of: offers.select_price_moves(conn, tenant, of["blocked_id"], limit=1),
+    "select_runs_before": lambda conn, tenant, of: offers.select_runs_before(conn, tenant, of["newer_id"], limit=1),
+    "select_products_named": lambda conn, tenant, _: offers.select_products_named(
         conn, tenant, "theirs", value="tent", identity_type=None
     ),
 }
@@ -51,7 +74,7 @@ def test_a_tenant_reads_its_own_rows_and_no_other_tenant_does(conn, theirs, name
 def test_every_reading_function_takes_the_tenant_and_is_tried_here():
     reading = {
         name: function
-        for module in (feeds, catalogue, shelf, ledger)
+        for module in (feeds, catalogue, offers, ledger)
         for name, function in inspect.getmembers(module, inspect.isfunction)
         if name.startswith("select_") and name not in WHOSE
     }

@@ -7,4 +7,5 @@ UPDATE source_products p
          WHERE source_id = %(source_id)s AND obs_seq < %(obs_seq)s
          GROUP BY product_id) older
  WHERE p.id = older.product_id
-   AND NOT EXISTS (SELECT FROM seen_set WHERE seen_set.product_id = p.id)
+   AND older.product_id NOT IN (
+       SELECT unnest(product_ids) FROM sightings WHERE source_id = %(source_id)s AND obs_seq = %(obs_seq)s)

@@ -136,28 +136,15 @@ def test_valid_fingerprint_refuses(text):
     assert "--host-key" in refusal(config.valid_fingerprint, text)
 
 
-@pytest.mark.parametrize("text", ["https://go.example/c?u={url}", "http://go.example/"], ids=["https", "http"])
-def test_valid_template_takes(text):
-    assert config.valid_template(text) == text
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("", id="nothing"),
-        pytest.param("go.example/c?u={url}", id="no scheme"),
-        pytest.param("javascript:alert(1)", id="another scheme"),
-        pytest.param("http://[go.example/", id="a bracket that does not close"),
-        pytest.param("https://go.example/\nc", id="a newline"),
-    ],
-)
-def test_valid_template_refuses(text):
-    assert "--tracking-template" in refusal(config.valid_template, text)
-
-
 def test_valid_gates_reads_shares_and_off():
     words = ["spike=0.5", "url_hash=1", "stock=off"]
     assert config.valid_gates(words) == {"spike": 0.5, "url_hash": 1.0, "stock": False}
+
+
+def test_valid_gates_reads_parts_by_name():
+    words = ["spike=share:0.5,least:20,most:1000", "url_hash=most:5000"]
+    expected = {"spike": {"share": 0.5, "least": 20, "most": 1000}, "url_hash": {"most": 5000}}
+    assert config.valid_gates(words) == expected
 
 
 @pytest.mark.parametrize(
@@ -174,6 +161,14 @@ def test_valid_gates_reads_shares_and_off():
         pytest.param("spike=inf", id="infinite"),
         pytest.param("spike=half", id="a word"),
         pytest.param("spike\n=1", id="a newline in the name"),
+        pytest.param("spike=share:0.5,share:0.6", id="a part twice"),
+        pytest.param("spike=share:2", id="a part out of range"),
+        pytest.param("spike=most:0", id="a count of none"),
+        pytest.param("spike=most:1.5", id="a count that is not whole"),
+        pytest.param("spike=most:99999999999", id="a count past what a number holds"),
+        pytest.param("spike=factor:2", id="a part that it does not have"),
+        pytest.param("stock=most:5", id="a part that another gate has"),
+        pytest.param("spike=share:0.5,", id="an empty part"),
     ],
 )
 def test_valid_gates_refuses(word):

@@ -1,10 +1,11 @@
--- What a shopper may see at a moment, as products and the promotion that each is shown by.
--- p_at null means now, which for each source is never before its last stamp.
-CREATE FUNCTION shelf_at(p_at timestamptz)
-RETURNS TABLE (source_product_id bigint, source_id bigint, promotion_seq integer,
-               last_seen_success_at timestamptz, observed_at timestamptz, cutoff_obs bigint)
+-- The sources that a shopper may see at a moment: the newest promotion of each, and since when one must have been
+-- promoted to be still in the window. p_at null means now, which for each source is never before its last stamp.
+CREATE FUNCTION visible_sources_at(p_at timestamptz)
+RETURNS TABLE (source_id bigint, newest_seq integer, since timestamptz,
+               tenant_id text, retailer_id bigint, tracking_template text, account_id text)
 LANGUAGE sql STABLE AS $$
-SELECT span.product_id, k.source_id, k.seq, k.promoted_at, k.observed_at, k.cutoff_obs
+SELECT src.id, newest.seq, clock.at - setting.expiry_hours * interval '1 hour',
+       src.tenant_id, src.retailer_id, src.affiliate_tracking_template, src.affiliate_account_id
   FROM sources src
   CROSS JOIN LATERAL (SELECT coalesce(p_at, greatest(now(), src.last_stamp_at)) AS at) clock
   JOIN LATERAL (
@@ -14,18 +15,12 @@ SELECT span.product_id, k.source_id, k.seq, k.promoted_at, k.observed_at, k.cuto
         ORDER BY log.n DESC
         LIMIT 1) setting ON NOT setting.is_removed
   JOIN LATERAL (
-       SELECT last.seq
+       SELECT last.seq, last.promoted_at
          FROM promotions last
         WHERE last.source_id = src.id AND last.promoted_at <= clock.at
         ORDER BY last.seq DESC
-        LIMIT 1) newest ON true
-  JOIN shelf_spans span ON span.source_id = src.id AND span.from_seq <= newest.seq
-  JOIN promotions k ON k.source_id = src.id AND k.seq = least(coalesce(span.to_seq, newest.seq), newest.seq)
- WHERE k.promoted_at >= clock.at - setting.expiry_hours * interval '1 hour'
-   AND NOT EXISTS (
-       SELECT FROM shelf_spans later
-        WHERE later.product_id = span.product_id AND later.from_seq > span.from_seq AND later.from_seq <= newest.seq)
-   AND CASE src.source_kind
+        LIMIT 1) newest ON newest.promoted_at >= clock.at - setting.expiry_hours * interval '1 hour'
+ WHERE CASE src.source_kind
        WHEN 'AFFILIATE_FEED' THEN setting.is_display_primary  -- fail closed
        WHEN 'DIRECT' THEN setting.is_display_primary OR NOT EXISTS (
             SELECT FROM sources other

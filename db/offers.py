@@ -1,0 +1,60 @@
+"""What may be read from the shelf: offers, prices, and the evidence on a run that waits."""
+
+from datetime import datetime
+from uuid import UUID
+
+from db.engine import Connection, Row
+from db.sql import load_sql
+
+
+def select_offers(
+    conn: Connection, tenant_id: str, key: str | None, *, at: datetime | None, after: int, limit: int | None
+) -> list[Row]:
+    params = {"tenant_id": tenant_id, "key": key, "at": at, "after": after, "limit": limit}
+    return conn.execute(load_sql("shelf/select_offers"), params).fetchall()
+
+
+def select_prices(conn: Connection, tenant_id: str, source_product_id: int) -> list[Row]:
+    params = {"tenant_id": tenant_id, "source_product_id": source_product_id}
+    return conn.execute(load_sql("shelf/select_prices"), params).fetchall()
+
+
+def select_products_named(
+    conn: Connection, tenant_id: str, key: str, *, value: str, identity_type: str | None
+) -> list[Row]:
+    """The products of a feed that a person may mean by a value."""
+    params = {"tenant_id": tenant_id, "key": key, "value": value, "identity_type": identity_type}
+    return conn.execute(load_sql("shelf/select_products_named"), params).fetchall()
+
+
+def select_newer_run(conn: Connection, tenant_id: str, run_id: UUID) -> UUID | None:
+    """A run that makes this one stale."""
+    params = {"tenant_id": tenant_id, "run_id": run_id}
+    row = conn.execute(load_sql("shelf/select_newer_run"), params).fetchone()
+    return row["run_id"] if row else None
+
+
+def select_sighted(conn: Connection, tenant_id: str, run_id: UUID) -> bool:
+    """Whether what the run saw is still on record."""
+    params = {"tenant_id": tenant_id, "run_id": run_id}
+    return conn.execute(load_sql("shelf/select_sighted"), params).fetchone() is not None
+
+
+def select_moves(conn: Connection, tenant_id: str, run_id: UUID, *, entering: bool, limit: int) -> list[Row]:
+    params = {"tenant_id": tenant_id, "run_id": run_id, "entering": entering, "limit": limit}
+    return conn.execute(load_sql("shelf/select_moves"), params).fetchall()
+
+
+def select_move_groups(conn: Connection, tenant_id: str, run_id: UUID, *, entering: bool, limit: int) -> list[Row]:
+    params = {"tenant_id": tenant_id, "run_id": run_id, "entering": entering, "limit": limit}
+    return conn.execute(load_sql("shelf/select_move_groups"), params).fetchall()
+
+
+def select_price_moves(conn: Connection, tenant_id: str, run_id: UUID, *, limit: int) -> list[Row]:
+    params = {"tenant_id": tenant_id, "run_id": run_id, "limit": limit}
+    return conn.execute(load_sql("shelf/select_price_moves"), params).fetchall()
+
+
+def select_runs_before(conn: Connection, tenant_id: str, run_id: UUID, *, limit: int) -> list[Row]:
+    params = {"tenant_id": tenant_id, "run_id": run_id, "limit": limit}
+    return conn.execute(load_sql("shelf/select_runs_before"), params).fetchall()

@@ -1,0 +1,118 @@
+"""The gates at, just below and just above their limits, and the limits of a feed."""
+
+import pytest
+
+from tasks.catalogue.breaker import DEFAULTS, GATES, PARTS, Counts, Limits, judge, limits_of, spike, url_hash
+
+
+def counts(on_shelf=0, seen=0, products=100, url_hash_fallbacks=0):
+    return Counts(on_shelf, seen, products, url_hash_fallbacks)
+
+
+@pytest.mark.spec("002 8.2", "002 8.8")
+@pytest.mark.parametrize(
+    "on_shelf, gone, blocked",
+    [
+        pytest.param(100, 30, False, id="exactly thirty percent passes"),
+        pytest.param(100, 31, True, id="one product more blocks"),
+        pytest.param(10, 3, False, id="thirty percent of few passes"),
+        pytest.param(29, 9, False, id="a large share of nine products passes"),
+        pytest.param(29, 10, True, id="of ten products it blocks"),
+        pytest.param(33, 10, True, id="ten products, just over thirty percent"),
+        pytest.param(34, 10, False, id="ten products, just under thirty percent"),
+        pytest.param(9, 9, False, id="all nine of a small shelf may go"),
+        pytest.param(10, 10, True, id="all ten may not"),
+        pytest.param(100_000, 499, False, id="four hundred and ninety-nine of many pass"),
+        pytest.param(100_000, 500, True, id="five hundred block whatever the share"),
+        pytest.param(100_000, 501, True, id="and more do too"),
+        pytest.param(100, 0, False, id="nothing goes"),
+        pytest.param(0, 0, False, id="nothing was there: no spike is possible"),
+    ],
+)
+def test_spike(on_shelf, gone, blocked):
+    reason = spike(counts(on_shelf, on_shelf - gone), DEFAULTS["spike"])
+    assert bool(reason) is blocked
+    if reason:
+        assert reason.code == "SPIKE_THRESHOLD_EXCEEDED"
+        assert (reason.figures["would_expire_count"], reason.figures["active_count_before"]) == (gone, on_shelf)
+
+
+@pytest.mark.spec("002 3.3.2")
+@pytest.mark.parametrize(
+    "products, fallbacks, blocked",
+    [
+        pytest.param(100, 50, False, id="exactly half passes"),
+        pytest.param(100, 51, True, id="one product more blocks"),
+        pytest.param(1, 1, True, id="a single product without identity blocks"),
+        pytest.param(100_000, 1_000, False, id="a thousand of many pass"),
+        pytest.param(100_000, 1_001, True, id="one more blocks whatever the share"),
+        pytest.param(100, 0, False, id="none"),
+        pytest.param(0, 0, False, id="no products at all"),
+    ],
+)
+def test_url_hash(products, fallbacks, blocked):
+    reason = url_hash(counts(products=products, url_hash_fallbacks=fallbacks), DEFAULTS["url_hash"])
+    assert bool(reason) is blocked
+    if reason:
+        assert reason.code == "DATA_QUALITY_URL_HASH_SPIKE"
+        assert reason.figures["url_hash_fallback_percent"] == fallbacks / products
+
+
+@pytest.mark.spec("002 8.2")
+def test_counts_clamp_what_cannot_be_and_tell_it():
+    odd = counts(on_shelf=5, seen=7)
+    assert (odd.raw_would_expire, odd.would_expire, odd.share) == (-2, 0, 0.0)
+    assert judge(odd, DEFAULTS) == ()
+
+
+@pytest.mark.spec("002 8.2")
+def test_share_of_an_empty_shelf_is_nothing():
+    assert counts(on_shelf=0).share == 0
+
+
+def test_judge_gives_every_reason_in_the_order_of_the_gates():
+    bad = counts(on_shelf=100, seen=10, products=10, url_hash_fallbacks=10)
+    backwards = dict(reversed(DEFAULTS.items()))
+    codes = [reason.code for reason in judge(bad, backwards)]
+    assert codes == ["SPIKE_THRESHOLD_EXCEEDED", "DATA_QUALITY_URL_HASH_SPIKE"]
+
+
+@pytest.mark.spec("002 3.3.2")
+def test_judge_of_a_first_file_looks_at_identities_only():
+    bad = counts(on_shelf=0, seen=0, products=10, url_hash_fallbacks=10)
+    assert [reason.code for reason in judge(bad, limits_of({}))] == ["DATA_QUALITY_URL_HASH_SPIKE"]
+
+
+def test_judge_of_an_empty_shelf_has_no_spike_whatever_the_limits():
+    assert judge(counts(), {"spike": Limits(0.0, least=0, most=1)}) == ()
+
+
+@pytest.mark.parametrize(
+    "gates, expected",
+    [
+        pytest.param({}, DEFAULTS, id="the defaults"),
+        pytest.param({"spike": 0.5}, {**DEFAULTS, "spike": Limits(0.5, 10, 500)}, id="a bare share"),
+        pytest.param({"spike": {"most": 9}}, {**DEFAULTS, "spike": Limits(0.3, 10, 9)}, id="one part"),
+        pytest.param(
+            {"spike": {"share": 0.5, "least": 20, "most": 1_000}},
+            {**DEFAULTS, "spike": Limits(0.5, 20, 1_000)},
+            id="every part",
+        ),
+        pytest.param({"spike": False}, {"url_hash": DEFAULTS["url_hash"]}, id="one is off"),
+        pytest.param({"stock": 0.5}, DEFAULTS, id="a gate that looks at other figures"),
+    ],
+)
+def test_limits_of_a_feed(gates, expected):
+    assert limits_of(gates) == expected
+
+
+def test_every_gate_has_parts():
+    assert tuple(PARTS) == GATES
+
+
+def test_reason_as_a_document_has_its_code_and_figures():
+    reason = spike(counts(100, 10), DEFAULTS["spike"])
+    assert reason.document() == {
+        "code": "SPIKE_THRESHOLD_EXCEEDED", "would_expire_count": 90, "active_count_before": 100,
+        "expire_percent": 0.9, "threshold_percent": 0.3, "threshold_absolute": 500,
+    }  # fmt: skip
