@@ -115,6 +115,10 @@ def mark_last_file(conn: Connection, run_id: UUID) -> None:
     conn.execute(load_sql("catalogue/mark_last_file"), {"run_id": run_id})
 
 
+def clear_last_file(conn: Connection, run_id: UUID) -> None:
+    conn.execute(load_sql("catalogue/clear_last_file"), {"run_id": run_id})
+
+
 def mark_skipped(conn: Connection, run_id: UUID, reason: str) -> None:
     conn.execute(load_sql("catalogue/mark_skipped"), {"run_id": run_id, "skipped_reason": reason})
 

@@ -6,7 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from db import engine, ledger
+from db.clock import Clock
 from tasks import progress
+from tasks.catalogue import approval, registry
 from tasks.catalogue.shelf.steps import settle
 from tasks.exclusive import LockLostError
 from tests.mill import after, row
@@ -250,6 +252,20 @@ def test_next_run_heals_an_error_in_phase_two(mill):
     }  # fmt: skip
     assert offers["item-2"]["title"] == "Retitled"
     assert (mill.contents("sightings"), mill.contents("product_changes")) == ([], [])
+
+
+@pytest.mark.spec("002 9.5")
+def test_file_before_an_error_in_phase_two_is_read_when_it_comes_again(mill):
+    mill.deliver(*rows(1, 2, 3))
+    mill.run(at=after(1))
+    mill.deliver(row(1, price="5.00"), *rows(2, 3))
+    break_on(mill.conn, "promotions")
+    waiting = mill.run(at=after(2))
+    mend(mill.conn)
+    approval.approve(waiting["id"], registry.Actor("ann", Clock(after(3))))
+    mill.deliver(*rows(1, 2, 3))
+    assert mill.run(at=after(4))["skipped_reason"] is None
+    assert str(mill.offers(after(4))["item-1"]["price"]) == "10.00"
 
 
 class Hearing(progress.Listener):

@@ -96,11 +96,14 @@ def _note_verdict(
 def _close(run: Run, *, at: datetime, is_judged: bool) -> None:
     """The feed's own rows last, and the schedule first of them, as an edit of the feed takes them: nobody waits long.
 
-    The file of a run that was not judged is not remembered, so the next run reads it again and heals by itself.
+    After a run that was not judged no file is remembered, not even the one before: the next run reads what is there and
+    heals by itself. Else the file before, delivered again after an approval, would count as unchanged.
     """
     ledger.lock_schedule(run.conn, run.key.pipeline, run.key.key)
     if is_judged:
         catalogue.mark_last_file(run.conn, run.id)
+    else:
+        catalogue.clear_last_file(run.conn, run.id)
     feeds.mark_stamp(run.conn, run.target.details["source_id"], at)
     exclusive.succeed(run, at=at)
 
