@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 from tests.model.history import Identity, Line
 from tests.model.rows import Product, RunRow
@@ -40,6 +41,7 @@ class Books:
     expiry_hours: int = 48
     heartbeat_hours: int = 24
     unchanged_policy: str = "age"
+    gates: dict[str, Any] = field(default_factory=dict)
     config_version: int = 1
     is_primary: bool = True
     status: str = "ENABLED"
@@ -55,9 +57,11 @@ class Books:
         """The time to write: never before the last one."""
         return max(self.clock, self.stamp)
 
-    def change(self, setting: str, value: int | str) -> None:
+    def change(self, setting: str, value: Any) -> None:
         """An edit also makes the next run read its file whatever its date."""
-        self._refuse_if_removed()
+        self.refuse_if_removed()
+        if setting == "gates":  # what is not named stays, None is the default again
+            value = {name: limits for name, limits in {**self.gates, **value}.items() if limits is not None}
         if getattr(self, setting) != value:
             setattr(self, setting, value)
             self.stamp = self.now()
@@ -67,13 +71,13 @@ class Books:
     def set_primary(self, *, this: bool) -> None:
         """At most one source of a retailer is primary: this one, or the other."""
         if this:
-            self._refuse_if_removed()
-        if this or self.is_primary:
+            self.refuse_if_removed()
+        if this != self.is_primary:
             self.stamp = self.now()
-        self.is_primary = this
+            self.is_primary = this
 
     def switch(self, name: str) -> None:
-        self._refuse_if_removed()
+        self.refuse_if_removed()
         before, after = _WAYS[name]
         if self.status == after:
             return
@@ -88,7 +92,7 @@ class Books:
 
     def remove(self) -> None:
         """Section 8 of the design: archived, its offers leave at once."""
-        self._refuse_if_removed()
+        self.refuse_if_removed()
         self.stamp = self.now()
         self.status, self.is_primary = "REMOVED", False
         self._cancel_what_waits()
@@ -142,6 +146,6 @@ class Books:
     def _says_running(self) -> bool:
         return bool(self.runs) and self.runs[-1].status == "RUNNING"
 
-    def _refuse_if_removed(self) -> None:
+    def refuse_if_removed(self) -> None:
         if self.status == "REMOVED":
             raise RefusedError(code="FEED_REMOVED")

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
 
-from tests.model.driver import Driver, World
+from tests.model.driver import World
 from tests.model.machine import Machine
 from tests.model.strategies import histories as random_histories
 
@@ -35,7 +35,7 @@ def check(world: World, *, histories: int, seed: int, counts: Counter[str], shri
         report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
     )
-    @given(random_histories(has_gates=Driver.has_gates))
+    @given(random_histories())
     def agree(steps: list[Any]) -> None:
         counts["histories"] += 1
         Machine(world, counts).play(steps)

@@ -15,13 +15,14 @@ from prefect.logging import disable_run_logger
 from prefect.tasks import Task
 from psycopg.rows import dict_row
 
-from db import engine, feeds
+from db import engine
 from db.clock import Clock
-from db.engine import Connection, transaction
+from db.engine import Connection
 from db.enums import Recovery
 from db.errors import FeedmillError
 from tasks import files, ledger, policy
-from tasks.catalogue import config, load, registry, steps, switches
+from tasks.catalogue import approval, config, load, registry, steps, switches
+from tasks.catalogue.shelf.steps import settle
 from tasks.errors import classify
 from tasks.exclusive import exclusive_run
 from tasks.run import Run as LiveRun
@@ -55,6 +56,7 @@ class World:
         self.script = Script()
         self.session: FaultyConnection | None = None
         monkeypatch.setattr(engine, "connect", self.connect)
+        monkeypatch.setattr(approval, "connect", self.connect)
         monkeypatch.setattr(files, "open_for_read", self.open_for_read(files.open_for_read))
         self.path = folder / "catalog.csv"
 
@@ -64,6 +66,10 @@ class World:
             self.session = FaultyConnection.connect(self.url, **options)
             self.session.script = self.script
         return self.session
+
+    def set_batch_rows(self, rows: int) -> None:
+        self.monkeypatch.setattr(load, "BATCH_ROWS", rows)
+        self.monkeypatch.setitem(load.batches.__kwdefaults__, "size", rows)
 
     def open_for_read(self, opened: Callable[[Path], Any]) -> Callable[[Path], Any]:
         faulty = partial(faulty_read, self.script, self.connect, opened)
@@ -77,8 +83,6 @@ class World:
 
 class Driver:
     """A new feed in the world, and what is done to it."""
-
-    has_gates = hasattr(steps, "settle")
 
     def __init__(self, world: World) -> None:
         self.world, self.conn = world, world.reader
@@ -114,7 +118,7 @@ class Driver:
     def run(self, step: Run) -> None:
         script, lag = self.world.script, timedelta(hours=step.lag)
         script.load(step.faults, lambda: self._move(lag))
-        load.batches.__kwdefaults__["size"] = step.batch_rows
+        self.world.set_batch_rows(step.batch_rows)
         start = Start(clock=HandClock(self.hand), actor="test")
         try:
             with exclusive_run(steps.CATALOGUE, self.key, start) as run, disable_run_logger():
@@ -132,7 +136,7 @@ class Driver:
         seen = tried(steps.load_file, run, file.path, before=self.world.script.begin_attempt)
         if step.expiry_meanwhile is not None:
             self.change("expiry_hours", step.expiry_meanwhile)
-        tried(steps.promote, run, seen)
+        tried(settle, run, seen)
 
     def _move(self, by: timedelta) -> None:
         self.hand[0] += by
@@ -157,17 +161,19 @@ class Driver:
             self._add(rival, is_primary=True)
             self.has_rival = True
             return
-        with transaction(self.conn):
-            feed = registry.hold_feed(self.conn, self.key if this else rival)
-            at = registry.stamp(self.conn, feed, self.actor)
-            registry.make_primary(self.conn, feed["source_id"], now=at)
-            feeds.append_setting_log(self.conn, feed["source_id"], at=at)
+        switches.choose_primary(self.conn, self.key if this else rival, self.actor)
 
     def switch(self, name: str) -> None:
         switches.turn(self.conn, self.key, _SWITCHES[name], self.actor)
 
     def remove(self) -> None:
         registry.remove_feed(self.conn, self.key, self.actor)
+
+    def approve(self, run_id: UUID) -> None:
+        approval.approve(run_id, self.actor)
+
+    def reject(self, run_id: UUID) -> None:
+        approval.reject(run_id, "not this one", self.actor)
 
     def clean_up(self) -> None:
         """As the daily clean-up does it: the record goes, and what hangs on it."""
@@ -178,14 +184,29 @@ class Driver:
 
 def tried(step: Task[..., Any], *args: Any, before: Callable[[], None] = lambda: None, **options: Any) -> Any:
     """What the step returns, tried again as Prefect would."""
-    for left in reversed(range(step.retries + 1)):
+    last = step.retries + 1
+    for attempt in range(1, last + 1):
         before()
         try:
-            return step.fn(*args, **options)
+            with _counted(attempt):
+                return step.fn(*args, **options)
         except Exception as error:
-            if not left or classify(error) is not Recovery.TRANSIENT:
+            if attempt == last or classify(error) is not Recovery.TRANSIENT:
                 raise
     return None
+
+
+@contextmanager
+def _counted(attempt: int) -> Iterator[None]:
+    """A step may ask Prefect which attempt it is; Prefect answers from here first."""
+    os.environ[_RUN_COUNT] = str(attempt)
+    try:
+        yield
+    finally:
+        del os.environ[_RUN_COUNT]
+
+
+_RUN_COUNT = "PREFECT__RUNTIME__TASK_RUN__RUN_COUNT"
 
 
 @contextmanager

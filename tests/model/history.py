@@ -2,7 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from tests.mill import csv_text, row
 
@@ -82,8 +82,8 @@ class Reap:
 
 @dataclass(frozen=True)
 class Change:
-    setting: Literal["expiry_hours", "heartbeat_hours", "unchanged_policy"]
-    value: int | str
+    setting: Literal["expiry_hours", "heartbeat_hours", "unchanged_policy", "gates"]
+    value: Any
     gap: float = 1
 
 

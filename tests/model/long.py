@@ -40,7 +40,8 @@ def main() -> int:
     try:
         play(asked.histories, asked.seed, counts)
     except Difference as difference:
-        _say(f"{difference}\n\nseed {asked.seed}, after {counts['histories']} histories")
+        _say("\n".join([str(difference), *difference.__notes__]))
+        _say(f"seed {asked.seed}, after {counts['histories']} histories")
         return 1
     result = document(asked.seed, counts, seconds=time.monotonic() - begun)
     (asked.docs / "state-machine.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")

@@ -23,7 +23,7 @@ class Machine:
 
     def __init__(self, world: World, counts: Counter[str]) -> None:
         self.engine = Driver(world)
-        self.reference = Reference(has_gates=self.engine.has_gates)
+        self.reference = Reference()
         self.shelves = Shelves()
         self.counts = counts
 
@@ -81,6 +81,8 @@ class Machine:
             self.counts[f"{type(step).__name__}: refused, {refused}"] += 1
         elif isinstance(step, h.Run):
             self.counts[f"Run: {_outcome(self.reference)}"] += 1
+        elif isinstance(step, h.Approve | h.Reject) and step.newest < len(self.reference.runs):
+            self.counts[f"{type(step).__name__}: done"] += 1
 
 
 def _outcome(reference: Reference) -> str:

@@ -14,8 +14,7 @@ from tests.model.history import Fault, Line, Run
 from tests.model.rows import Price, Product, RunRow, attributes_of, said_by
 
 TRIES = 3
-SPIKE_SHARE, SPIKE_LEAST, SPIKE_MOST = 0.30, 10, 500
-URL_HASH_SHARE, URL_HASH_MOST = 0.50, 1000
+_LIMITS = {"spike": {"share": 0.30, "least": 10, "most": 500}, "url_hash": {"share": 0.50, "most": 1000}}
 
 
 class StoppedError(Exception):
@@ -48,14 +47,13 @@ _KINDS = {"error": TransientError, "refused": PermanentError, "cancel": Canceled
 class Reference(Books):
     """The feed, and what its runs do to it."""
 
-    has_gates: bool = True
     faults: list[Fault] = field(default_factory=list)
 
     def run(self, step: Run) -> None:
         """Section 6.4: under the lock close the dead, look again, make a record, and end it whatever happens."""
         self.close_the_dead()
         self.refuse_unless_enabled()
-        run = RunRow(len(self.runs) + 1, self.now(), self.config_version, self.heartbeat_hours)
+        run = RunRow(len(self.runs) + 1, self.now(), self.config_version, self.heartbeat_hours, self.gates)
         self.stamp = run.started_at
         self.runs.append(run)
         self.job_starts += 1
@@ -70,14 +68,14 @@ class Reference(Books):
             pass  # the record says RUNNING until somebody finds out
 
     def _steps(self, run: RunRow, step: Run) -> None:
-        unchanged = _tries(lambda: self._fetch(step))
+        unchanged = _tries(lambda _: self._fetch(step))
         if unchanged:
-            _tries(lambda: self._skip(run, unchanged))
+            _tries(lambda _: self._skip(run, unchanged))
             return
-        _tries(lambda: self._load(run, step))
+        _tries(lambda _: self._load(run, step))
         if step.expiry_meanwhile is not None:
             self.change("expiry_hours", step.expiry_meanwhile)
-        _tries(lambda: self._settle(run))
+        _tries(lambda left: self._settle(run, may_try_again=left > 0))
 
     def _reach(self, place: str, when: str, batch: int = 1) -> None:
         """Come to a place where something may go wrong."""
@@ -97,10 +95,8 @@ class Reference(Books):
     def _skip(self, run: RunRow, reason: str) -> None:
         """Section 9.6: a record, and nothing else."""
         self._reach("settle", "before")
-        self.stamp = self.now()
         run.skipped_reason = reason
-        self.succeed(run)
-        self._reach("settle", "after")
+        self._close(run)
 
     def _load(self, run: RunRow, step: Run) -> None:
         """Phase one: every row of every batch, one after the other; a batch is written whole or not at all."""
@@ -119,6 +115,7 @@ class Reference(Books):
             self._reach("batch", "after", number)
         self._reach("figures", "before")
         run.figures = _figures(run, lines)
+        run.prices = {key: self.products[key].prices[-1] for key in run.seen}
         self._reach("figures", "after")
 
     def _observe(self, run: RunRow, line: Line, at: datetime) -> None:
@@ -136,39 +133,59 @@ class Reference(Books):
         if reason and not repeated:
             product.prices.append(Price(said_by(line), reason, run.number, at))
 
-    def _settle(self, run: RunRow) -> None:
-        """Phase two, section 8.2: judge by the set of the last promotion, then promote or wait for a person."""
+    def _settle(self, run: RunRow, *, may_try_again: bool) -> None:
+        """Phase two, section 8.2. If it cannot be done, the run ends well all the same and waits for a person."""
+        try:
+            self._judge(run)
+        except (TransientError, PermanentError) as error:
+            if isinstance(error, TransientError) and may_try_again:
+                raise
+            self._reach("settle", "before")
+            run.step_failed, run.figures["products_expired"] = True, 0
+            self.last_file = None  # so that the next run reads its file again, whatever it is
+            self._close(run)
+
+    def _judge(self, run: RunRow) -> None:
+        """By the set of the last promotion: promote, or wait for a person."""
         self._reach("settle", "before")
-        at = self.stamp = self.now()
+        run.figures |= self._moves(run)
+        run.blocked = self._gates(run)
+        for other in self.runs[:-1]:
+            other.is_folded = True  # its seen rows go, unless it was promoted
+        if not run.blocked:
+            self._promote(run, at=self.now())
+        if run.config_version == self.config_version:
+            self.last_file = self.file
+        self._close(run)
+
+    def _close(self, run: RunRow) -> None:
+        self.stamp = self.now()
+        self.succeed(run)
+        self._reach("settle", "after")
+
+    def _moves(self, run: RunRow) -> dict[str, int]:
         vanished = self.shelf - run.seen.keys()
         returned = {key for key in run.seen if self.products[key].last_seen_success_at} - self.shelf
-        run.prices = {key: self.products[key].prices[-1] for key in run.seen}
-        run.blocked = self._gates(run, vanished=len(vanished)) if self.has_gates else []
-        run.figures |= {
+        return {
             "active_count_before": len(self.shelf),
             "seen_success_count": len(self.shelf) - len(vanished),
             "would_expire_count": len(vanished),
             "products_vanished": len(vanished),
             "products_returned": len(returned),
-            "products_expired": 0 if run.blocked else len(vanished),
+            "products_expired": 0,
         }
-        for other in self.runs[:-1]:
-            other.is_folded = True  # its seen rows go, unless it was promoted
-        if not run.blocked:
-            self._promote(run, at=at)
-        if run.config_version == self.config_version:
-            self.last_file = self.file
-        self.succeed(run)
-        self._reach("settle", "after")
 
-    def _gates(self, run: RunRow, *, vanished: int) -> list[str]:
-        """Sections 8.8 and 3.3.2."""
-        reasons = []
+    def _gates(self, run: RunRow) -> list[str]:
+        """Sections 8.8 and 3.3.2, with the feed's own limits."""
+        reasons, gates = [], {**_LIMITS, **run.gates}
+        vanished, by_url = run.figures["would_expire_count"], run.figures["url_hash_fallback_count"]
+        spike, url_hash = ({**_LIMITS[name], **(gates[name] or {})} for name in ("spike", "url_hash"))
         share = vanished / len(self.shelf) if self.shelf else 0
-        if (share > SPIKE_SHARE and vanished >= SPIKE_LEAST) or vanished >= SPIKE_MOST:
+        is_spike = (share > spike["share"] and vanished >= spike["least"]) or vanished >= spike["most"]
+        if gates["spike"] is not False and is_spike:
             reasons.append("SPIKE_THRESHOLD_EXCEEDED")
-        by_url = run.figures["url_hash_fallback_count"]
-        if by_url / len(run.seen) > URL_HASH_SHARE or by_url > URL_HASH_MOST:
+        is_by_url = by_url / len(run.seen) > url_hash["share"] or by_url > url_hash["most"]
+        if gates["url_hash"] is not False and is_by_url:
             reasons.append("DATA_QUALITY_URL_HASH_SPIKE")
         return reasons
 
@@ -182,27 +199,32 @@ class Reference(Books):
             product.shown_price.promoted = True
         self.shelf = set(run.seen)
         run.is_promoted = True
+        run.figures["products_expired"] = run.figures["would_expire_count"]
 
     def approve(self, run: RunRow) -> None:
-        """Section 8.7, at the time of the approval."""
-        self.close_the_dead()
+        """Section 8.7, as of the time of the approval."""
         self._refuse_verdict(run)
         run.approved_at = self.stamp = self.now()
+        if run.step_failed:  # nobody has counted yet
+            run.figures |= self._moves(run)
         self._promote(run, at=run.approved_at)
 
     def reject(self, run: RunRow) -> None:
-        self.close_the_dead()
         self._refuse_verdict(run)
         run.rejected_at = self.stamp = self.now()
 
     def _refuse_verdict(self, run: RunRow) -> None:
+        """Every rule under the lock, where the dead are closed first."""
+        if run.is_deleted:
+            raise RefusedError(code="RUN_NOT_FOUND")
+        self.close_the_dead()
+        self.refuse_if_removed()
         later = [other for other in self.runs if other.number > run.number and other.is_processed]
         rules = {
-            "UNKNOWN_RUN": run.is_deleted,
             "RUN_NOT_SUCCEEDED": run.status != "SUCCEEDED",
             "NOT_BLOCKED": not run.waits,
             "ALREADY_APPROVED": run.approved_at is not None,
-            "RUN_REJECTED": run.rejected_at is not None,
+            "ALREADY_REJECTED": run.rejected_at is not None,
             "STALE_RUN": bool(later),  # skipped and failed runs do not make it stale
         }
         for code, is_broken in rules.items():
@@ -210,11 +232,11 @@ class Reference(Books):
                 raise RefusedError(code=code)
 
 
-def _tries(attempt: Callable[[], Any]) -> Any:
+def _tries(attempt: Callable[[int], Any]) -> Any:
     """Three attempts, while what goes wrong may pass."""
     for left in reversed(range(TRIES)):
         try:
-            return attempt()
+            return attempt(left)
         except TransientError:
             if not left:
                 raise

@@ -64,6 +64,7 @@ class RunRow:
     started_at: datetime
     config_version: int
     heartbeat_hours: int
+    gates: dict[str, Any]
     status: str = "RUNNING"
     error_code: str | None = None
     skipped_reason: str | None = None
@@ -72,7 +73,7 @@ class RunRow:
     created: set[Identity] = field(default_factory=set)
     changed: set[Identity] = field(default_factory=set)
     seen: dict[Identity, Line] = field(default_factory=dict)  # the seen rows of its final attempt
-    prices: dict[Identity, Price] = field(default_factory=dict)  # the latest ones when it had read its file
+    prices: dict[Identity, Price] = field(default_factory=dict)  # the latest ones once it had read its file
     figures: dict[str, Any] = field(default_factory=dict)
     is_promoted: bool = False
     is_folded: bool = False

@@ -70,7 +70,7 @@ _farther_first = st.tuples(
     st.builds(Fault, st.just("error"), st.just("batch"), st.integers(2, 3), st.just("after")),
     st.builds(Fault, st.sampled_from(["crash", "refused", "cancel"]), st.just("batch"), st.integers(1, 2), _sides),
 )
-_trouble = weighted({st.just(()): 4, st.lists(_faults, min_size=1, max_size=4).map(tuple): 4, _farther_first: 2})
+_trouble = weighted({_farther_first: 3, st.lists(_faults, min_size=1, max_size=4).map(tuple): 4, st.just(()): 3})
 
 _batch_rows = st.sampled_from([2, 1, 3, 5, 100])
 _plain_runs = st.builds(Run, GAPS, _files, batch_rows=_batch_rows)
@@ -85,11 +85,20 @@ _odd_runs = st.builds(
     expiry_meanwhile=st.sampled_from([None, None, None, None, None, 24]),
     faults=_trouble,
 )
+_GATES = [
+    {"spike": {"least": 2}},
+    {"spike": {"share": 0.1, "least": 1}},
+    {"spike": None},
+    {"spike": False},
+    {"url_hash": False},
+    {"url_hash": {"share": 0.2}, "spike": {"most": 3}},
+]
 _rare = weighted(
     {
         st.builds(Change, st.just("expiry_hours"), st.sampled_from([24, 12, 48, 1, 168]), GAPS): 3,
         st.builds(Change, st.just("heartbeat_hours"), st.sampled_from([12, 0, 24]), GAPS): 2,
         st.builds(Change, st.just("unchanged_policy"), st.sampled_from(["refresh", "age"]), GAPS): 1,
+        st.builds(Change, st.just("gates"), st.sampled_from(_GATES), GAPS): 2,
         st.builds(Switch, st.sampled_from(["pause", "resume", "reenable"]), GAPS): 3,
         st.builds(Primary, st.booleans(), GAPS): 2,
         st.builds(Reap, GAPS): 3,
@@ -99,13 +108,52 @@ _rare = weighted(
 )
 _verdicts = weighted(
     {
-        st.builds(Approve, st.sampled_from([0, 0, 1, 2]), GAPS): 3,
+        st.builds(Approve, st.sampled_from([0, 1, 2]), GAPS): 3,
         st.builds(Reject, st.sampled_from([0, 1]), GAPS): 1,
+    }
+)
+# A run that waits for a person, perhaps something else, and then a person.
+_waiting = weighted(
+    {
+        st.tuples(st.builds(Run, GAPS, _wide), st.builds(Run, GAPS, _small, batch_rows=_batch_rows)): 3,
+        st.tuples(st.builds(Run, GAPS, _by_url, batch_rows=_batch_rows)): 2,
+        st.tuples(st.builds(Run, GAPS, _files, faults=st.just((Fault("refused", "settle"),)))): 2,
+        st.tuples(st.builds(Run, GAPS, _files, faults=st.just((Fault("error", "settle"),) * 3))): 1,
+    }
+)
+_fails_half_way = st.builds(
+    Run,
+    GAPS,
+    _small,
+    batch_rows=st.sampled_from([1, 2]),
+    faults=st.builds(Fault, st.sampled_from(["refused", "crash"]), st.just("batch"), st.integers(1, 3), st.just("after"))
+    .map(lambda fault: (fault,)),
+)  # fmt: skip
+_meanwhile = weighted(
+    {
+        st.just(()): 3,
+        st.tuples(_fails_half_way): 3,
+        st.tuples(st.builds(Run, GAPS)): 1,
+        st.tuples(_odd_runs): 1,
+        st.tuples(_rare): 1,
+    }
+)
+_decided = st.tuples(_waiting, _meanwhile, st.lists(_verdicts, min_size=1, max_size=2)).map(
+    lambda parts: tuple(step for part in parts for step in part)
+)
+_parts = weighted(
+    {
+        st.tuples(_plain_runs): 2,
+        st.tuples(_odd_runs): 5,
+        st.tuples(_rare): 3,
+        st.tuples(_verdicts): 1,
+        _decided: 4,
+        st.tuples(_fails_half_way, st.just(CleanUp(1000))): 1,
     }
 )
 
 
-def histories(*, has_gates: bool, longest: int = 10) -> st.SearchStrategy[list[Step]]:
-    """Lists of steps; verdicts on blocked runs only where there are gates."""
-    weights = {_plain_runs: 3, _odd_runs: 5, _rare: 2}
-    return st.lists(weighted(weights | ({_verdicts: 2} if has_gates else {})), min_size=3, max_size=longest)
+def histories() -> st.SearchStrategy[list[Step]]:
+    """Lists of steps. The first brings a file, so that the others have something to act on."""
+    parts = st.lists(_parts, min_size=2, max_size=5)
+    return st.builds(lambda first, rest: [first, *(step for part in rest for step in part)], _plain_runs, parts)
