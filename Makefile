@@ -1,6 +1,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 DONE := .venv/.installed
+BENCH_DONE := .venv/.installed-bench
+ROWS ?= 50000 500000
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-slow bench lint format up lock
@@ -25,8 +27,15 @@ test: setup ## The whole test suite but the slow proofs, and the map from the sp
 test-slow: setup ## The slow proofs
 	$(BIN)/pytest -m slow --numprocesses 2
 
-bench: setup ## Measure the ledger; writes benchmarks/results and the tables in benchmarks/README.md
+bench: $(BENCH_DONE) ## Measure ledger, shelf, offers and catalogue; writes benchmarks/results and the tables in benchmarks/README.md
 	$(BIN)/python -m benchmarks.ledger
+	$(BIN)/python -m benchmarks.shelf
+	$(BIN)/python -m benchmarks.offers
+	$(BIN)/python -m benchmarks.catalogue --rows $(ROWS)
+
+$(BENCH_DONE): $(DONE)
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[dev,bench]'
+	@touch $(BENCH_DONE)
 
 lint: setup ## Style, types and the import directions
 	$(BIN)/ruff check .
@@ -40,5 +49,5 @@ format: setup ## Put the code into the house style
 up: setup ## Not yet: the whole thing on one machine
 	@echo 'not yet: server, worker and schedules on one machine come with the ledger'
 
-lock: setup ## Write requirements.lock anew from what is installed
+lock: $(BENCH_DONE) ## Write requirements.lock anew from what is installed
 	$(BIN)/pip freeze --exclude-editable --exclude feedmill | LC_ALL=C sort --ignore-case > requirements.lock

@@ -13,12 +13,8 @@ from db.copy import copy_in, copy_out
 from db.engine import Connection, Row, only_row
 from db.sql import load_sql
 
-# The columns of staged_rows, in their order.
-STAGED = (
-    "product_id",
-    "is_changed",
-    "identity_type",
-    "identity_value",
+# What a product is beside its price, in the order of the statements that copy it.
+ATTRIBUTES = (
     "title",
     "url",
     "delivered_url",
@@ -32,13 +28,8 @@ STAGED = (
     "description",
     "fingerprint",
     "fingerprint_version",
-    "price",
-    "original_price",
-    "currency",
-    "in_stock",
-    "signature",
-    "price_reason",
 )  # fmt: skip - a list of names
+_PRICE = ("product_id", "price", "original_price", "currency", "in_stock", "signature", "price_reason")
 
 
 @dataclass(frozen=True)
@@ -63,31 +54,68 @@ def mark_observation(conn: Connection, source_id: int, run_id: UUID, *, at: date
     return Observation(source_id, run_id, row["obs_seq"], row["observed_at"])
 
 
-def copy_state(conn: Connection, source_id: int, schema: Mapping[str, Any]) -> pl.DataFrame:
-    """The narrow state of a source; times come as microseconds, which the schema's last column takes as they are."""
-    raw = {**schema, "last_priced_at": pl.Float64}
-    state = copy_out(conn, load_sql("catalogue/copy_state"), {"source_id": source_id}, raw)
-    return state.with_columns(pl.col("last_priced_at").round().cast(pl.Int64).cast(schema["last_priced_at"]))
+def copy_state(conn: Connection, source_id: int, schema: dict[Any, Any], *, fingerprint_version: int) -> pl.DataFrame:
+    """The narrow state of a source, as a frame of this schema."""
+    params = {"source_id": source_id, "fingerprint_version": fingerprint_version}
+    return copy_out(conn, load_sql("catalogue/copy_state"), params, schema)
 
 
-def create_staged_rows(conn: Connection) -> None:
-    conn.execute(load_sql("catalogue/create_staged_rows"))
+def create_staged_prices(conn: Connection) -> None:
+    conn.execute(load_sql("catalogue/create_staged_prices"))
 
 
-def write_batch(conn: Connection, seen: Observation, rows: pl.DataFrame) -> tuple[list[int], int]:
-    """Ids of the new products and the number of changed ones. `rows` are those of the batch that write something."""
-    params = vars(seen)
-    copy_in(conn, load_sql("catalogue/copy_staged_rows"), rows.select(STAGED))
-    created = conn.execute(load_sql("catalogue/insert_products"), params).rowcount
-    new_ids = [row["id"] for row in conn.execute(load_sql("catalogue/mark_staged_products"), params)]
-    changed = conn.execute(load_sql("catalogue/insert_product_changes"), params).rowcount
-    prices = conn.execute(load_sql("catalogue/append_prices"), params).rowcount
-    conn.execute(load_sql("catalogue/add_counts"), {"run_id": seen.run_id, "created": created, "prices": prices})
-    return new_ids, changed
+def relax_commit(conn: Connection) -> None:
+    """The open transaction's commit does not wait for the disk."""
+    conn.execute(load_sql("catalogue/relax_commit"))
 
 
-def insert_sighting(conn: Connection, seen: Observation, *, batch_no: int, product_ids: Sequence[int]) -> None:
-    params = {**vars(seen), "batch_no": batch_no, "seen_at": seen.observed_at, "product_ids": list(product_ids)}
+def copy_products(conn: Connection, seen: Observation, new: pl.DataFrame) -> pl.Series:
+    """The ids of these products, which were not there before."""
+    given = conn.execute(load_sql("catalogue/select_product_ids"), {"count": new.height}).fetchall()
+    ids = pl.Series("product_id", [row["id"] for row in given], dtype=pl.Int64)
+    run, at = pl.lit(str(seen.run_id)), pl.lit(seen.observed_at.isoformat())
+    stamped = [
+        pl.lit(seen.source_id).alias("source"),
+        run.alias("by"),
+        run.alias("last_by"),
+        at.alias("at"),
+        at.alias("last_at"),
+    ]
+    rows = new.select(ids, "identity_type", "identity_value", *ATTRIBUTES, *stamped)
+    copy_in(conn, load_sql("catalogue/copy_products"), rows)
+    return ids
+
+
+def copy_product_changes(conn: Connection, seen: Observation, changed: pl.DataFrame) -> int:
+    """How many products changed."""
+    stamped = {"source_id": seen.source_id, "obs_seq": seen.obs_seq, "run_id": str(seen.run_id)}
+    rows = changed.select("product_id", *ATTRIBUTES, **{name: pl.lit(value) for name, value in stamped.items()})
+    return copy_in(conn, load_sql("catalogue/copy_product_changes"), rows)
+
+
+def copy_prices(conn: Connection, seen: Observation, prices: pl.DataFrame) -> int:
+    """How many first prices of new products were appended."""
+    stamped = {"obs_seq": seen.obs_seq, "run_id": str(seen.run_id), "at": seen.observed_at.isoformat()}
+    rows = prices.select(*_PRICE, **{name: pl.lit(value) for name, value in stamped.items()})
+    return copy_in(conn, load_sql("catalogue/copy_prices"), rows)
+
+
+def append_prices(conn: Connection, seen: Observation, prices: pl.DataFrame) -> int:
+    """How many prices were appended."""
+    if not prices.height:
+        return 0
+    copy_in(conn, load_sql("catalogue/copy_staged_prices"), prices.select(_PRICE))
+    return conn.execute(load_sql("catalogue/append_prices"), vars(seen)).rowcount
+
+
+def add_counts(conn: Connection, run_id: UUID, *, created: int, prices: int) -> None:
+    params = {"run_id": run_id, "created": created, "prices": prices}
+    conn.execute(load_sql("catalogue/add_counts"), params)
+
+
+def insert_sighting(conn: Connection, seen: Observation, *, batch_no: int, product_ids: pl.Series) -> None:
+    listed = product_ids.sort().cast(pl.String).str.join(",").item()  # sorted, they take a third of the space
+    params = {**vars(seen), "batch_no": batch_no, "product_ids": f"{{{listed}}}"}
     conn.execute(load_sql("catalogue/insert_sighting"), params)
 
 
@@ -119,8 +147,8 @@ def clear_last_file(conn: Connection, run_id: UUID) -> None:
     conn.execute(load_sql("catalogue/clear_last_file"), {"run_id": run_id})
 
 
-def mark_skipped(conn: Connection, run_id: UUID, reason: str) -> None:
-    conn.execute(load_sql("catalogue/mark_skipped"), {"run_id": run_id, "skipped_reason": reason})
+def mark_skipped(conn: Connection, run_id: UUID, reason: str, *, seq: int | None) -> None:
+    conn.execute(load_sql("catalogue/mark_skipped"), {"run_id": run_id, "skipped_reason": reason, "seq": seq})
 
 
 def select_runs(conn: Connection, tenant_id: str, key: str | None, *, limit: int | None) -> list[Row]:

@@ -10,8 +10,12 @@ from db.sql import load_sql
 def select_offers(
     conn: Connection, tenant_id: str, key: str | None, *, at: datetime | None, after: int, limit: int | None
 ) -> list[Row]:
-    params = {"tenant_id": tenant_id, "key": key, "at": at, "after": after, "limit": limit}
-    return conn.execute(load_sql("shelf/select_offers"), params).fetchall()
+    """Offers by id, each with what is known of its source. A promotion between the two statements changes neither."""
+    params = {"tenant_id": tenant_id, "key": key, "at": at}
+    visible = {row["source_id"]: row for row in conn.execute(load_sql("shelf/select_visible_sources"), params)}
+    columns = {f"{name}s": [row[name] for row in visible.values()] for name in ("source_id", "newest_seq", "since")}
+    found = conn.execute(load_sql("shelf/select_offers"), {**columns, "after": after, "limit": limit})
+    return [{**visible[row["source_id"]], **row} for row in found]
 
 
 def select_prices(conn: Connection, tenant_id: str, source_product_id: int) -> list[Row]:

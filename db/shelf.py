@@ -8,7 +8,7 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from db.catalogue import Observation
-from db.engine import Connection, only_row
+from db.engine import Connection, Row, only_row
 from db.sql import load_sql
 
 
@@ -74,6 +74,18 @@ def _delete(conn: Connection, seen: Observation, *, from_obs: int, to_obs: int) 
     conn.execute(load_sql("shelf/delete_changes"), params)
 
 
+def repeat_promotion(conn: Connection, source_id: int, run_id: UUID, *, at: datetime) -> int | None:
+    """The number of a promotion that repeats the newest; None if there is none, or if a newer set waits."""
+    params = {"source_id": source_id, "run_id": run_id, "at": at}
+    row = conn.execute(load_sql("shelf/repeat_promotion"), params).fetchone()
+    return row["seq"] if row else None
+
+
+def select_expiring(conn: Connection, *, now: datetime) -> list[Row]:
+    """Feeds whose shelf runs empty soon and that were not announced yet."""
+    return conn.execute(load_sql("shelf/select_expiring"), {"now": now}).fetchall()
+
+
 def mark_judged(conn: Connection, run_id: UUID, counts: ShelfCounts, verdict: Verdict, *, would_expire: int) -> None:
     reasons = list(verdict.reasons)
     outcome = {"seq": verdict.seq, "reason": reasons[0]["code"] if reasons else None, "reasons": Jsonb(reasons)}
@@ -86,7 +98,7 @@ def mark_step_failed(conn: Connection, run_id: UUID) -> None:
 
 def mark_approved(conn: Connection, run_id: UUID, counts: ShelfCounts, *, seq: int, by: str, at: datetime) -> bool:
     """False if the run was decided already."""
-    params = {**_figures(counts, max(0, counts.leaving)), "run_id": run_id, "seq": seq, "by": by, "at": at}
+    params = {**_figures(counts, counts.leaving), "run_id": run_id, "seq": seq, "by": by, "at": at}
     return conn.execute(load_sql("shelf/mark_approved"), params).rowcount == 1
 
 

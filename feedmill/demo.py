@@ -1,4 +1,4 @@
-"""The main job end to end, in a folder of its own: a local SFTP server, two days of a catalogue, prices and offers."""
+"""The main job end to end, in a folder of its own: a local SFTP server, two days of a catalogue, a file gone wrong."""
 
 import os
 import secrets
@@ -16,7 +16,7 @@ from rich.text import Text
 
 from db import embedded, engine
 from db.clock import Clock, system_now
-from feedmill import documents, reading, running, views
+from feedmill import documents, evidence_views, reading, running, views
 from feedmill.documents import Document
 from feedmill.prefect_api import prefect_api
 from feedmill.sftp_server import LocalSftpServer
@@ -24,14 +24,17 @@ from feedmill.simulator.assortment import RETAILER
 from feedmill.simulator.catalogue import Catalogue, make_catalogue
 from feedmill.simulator.days import Changes, compare, next_day
 from feedmill.simulator.files import write_csv
-from tasks.catalogue import config, registry
+from tasks.catalogue import approval, config, registry
 
 KEY = "northfork"
 PRODUCTS = 5_000
 HISTORIES = 5
 _SEED = 7
 _FILE = "catalog.csv.gz"
-_OVERNIGHT = timedelta(hours=14)  # less than the day after which unchanged prices are written again
+_OVERNIGHT = timedelta(hours=14)  # both less than the day after which unchanged prices are written again
+_EVENING = timedelta(hours=22)
+_LOST = 0.6
+_OPERATOR = "ann"
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,22 @@ def _two_days(demo: Demo) -> list[Document]:
     _show_histories(demo, second)
     again = now + _OVERNIGHT + timedelta(hours=1)
     runs.append(_day(demo, "Day two again: the same file", second, second, at=again))
+    runs.append(_bad_day(demo, second, at=now + _EVENING))
     return runs
+
+
+def _bad_day(demo: Demo, before: Catalogue, *, at: datetime) -> Document:
+    """A file that lost most of its rows: held back, looked at, approved. The run as it was decided."""
+    cut_short = next_day(before, seed=_SEED, gone=_LOST)
+    blocked = _day(demo, f"The evening: a file that lost {_LOST:.0%} of its rows", before, cut_short, at=at)
+    demo.console.rule(Text("Nothing was taken off the shelf; what a person looks at", style="bold"), align="left")
+    demo.console.print(evidence_views.evidence_report(reading.evidence(blocked["id"]) or {}), "")
+    decision = approval.approve(blocked["id"], registry.Actor(_OPERATOR, Clock(at + timedelta(hours=1))))
+    later = at + timedelta(hours=1 + registry.FeedSettings.expiry_hours)
+    demo.console.rule(Text(f"Approved by {_OPERATOR}", style="bold"), align="left")
+    left = f"{len(reading.offers(KEY, at=later)):,} offers once what is gone has expired"
+    demo.console.print(views.card({"promoted": decision.products_promoted, "on the shelf": left}), "")
+    return documents.run(decision.run)
 
 
 def _day(demo: Demo, title: str, before: Catalogue, after: Catalogue, *, at: datetime) -> Document:

@@ -75,6 +75,7 @@ def feed(row: Row) -> Document:
         "has_password": row["secret_ciphertext"] is not None,
         "max_bytes": row["max_file_size_bytes"] or DEFAULT_MAX_BYTES,
         "max_rows": row["max_row_count"] or DEFAULT_MAX_ROWS,
+        "max_products": row["max_product_count"] or row["max_row_count"] or DEFAULT_MAX_ROWS,
         "tracking_template": row["affiliate_tracking_template"],
         "account_id": row["affiliate_account_id"],
         "last_run_status": row.get("last_run_status"),

@@ -12,10 +12,14 @@ def run_report(run: Document, evidence: Document | None) -> RenderableType:
     """A run as its card, and under it the evidence if it waits or waited."""
     if evidence is None:
         return views.run_card(run)
-    return Group(views.run_card(run), *_sections(run, evidence))
+    return Group(views.run_card(run), evidence_report(evidence))
 
 
-def _sections(run: Document, evidence: Document) -> Iterator[RenderableType]:
+def evidence_report(evidence: Document) -> RenderableType:
+    return Group(*_sections(evidence))
+
+
+def _sections(evidence: Document) -> Iterator[RenderableType]:
     counts = (evidence["would_expire_count"], evidence["active_count_before"], evidence["expire_share"])
     if None not in counts:
         yield "\n{:,} of {:,} products on the shelf would go, {:.1%}".format(*counts)
@@ -25,7 +29,7 @@ def _sections(run: Document, evidence: Document) -> Iterator[RenderableType]:
     if evidence.get("price_moves"):
         yield "\nprices that would move most"
         yield _price_moves(evidence["price_moves"])
-    yield "\nthis run and the ten before it"
+    yield "\nthis run and those before it"
     yield _runs([evidence, *evidence["runs_before"]])
 
 

@@ -50,7 +50,7 @@ def feed_card(feed: Document) -> RenderableType:
 def _limits(value: object) -> str:
     """A gate's limits as one would set them."""
     if isinstance(value, dict):
-        return ",".join(f"{part}:{number}" for part, number in value.items())
+        return ",".join(f"{part}:{value[part]}" for part in ("share", "least", "most") if part in value)
     return str(value or "off")
 
 

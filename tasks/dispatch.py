@@ -1,5 +1,6 @@
 """One tick of the dispatcher: reap the dead, queue what is due or asked for, hand out what is queued."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -29,6 +30,9 @@ class Submitter(Protocol):
         ...
 
 
+Watch = Callable[[Connection, datetime], int]  # what a pipeline looks after at every tick; how much it found
+
+
 @dataclass(frozen=True)
 class Tick:
     """What a tick did."""
@@ -39,7 +43,15 @@ class Tick:
     finished: int
 
 
-def tick(conn: Connection, submitter: Submitter, policies: Policies, *, clock: Clock, lost: Lost | None = None) -> Tick:
+def tick(
+    conn: Connection,
+    submitter: Submitter,
+    policies: Policies,
+    *,
+    clock: Clock,
+    lost: Lost | None = None,
+    watches: Sequence[Watch] = (),
+) -> Tick:
     """Any number of dispatchers may do this at once."""
     now = clock.now()
     reaped = ledger.reap(conn, policies, now=now, lost=lost)
@@ -47,6 +59,8 @@ def tick(conn: Connection, submitter: Submitter, policies: Policies, *, clock: C
     claimed = ledger.enqueue_requests(conn, now=now) + ledger.claim_due(conn, now=now)
     take_back(conn, submitter, now=now)
     submitted, finished = hand_out(conn, submitter, now=now)
+    for watch in watches:
+        watch(conn, now)
     with transaction(conn):
         jobs.upsert_tick(conn, now=now, worker_instance=worker_instance())
     return Tick(reaped, claimed, submitted, finished)

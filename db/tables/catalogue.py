@@ -82,6 +82,8 @@ feed_settings = sa.Table(
     text("created_by"),
     moment("created_at", required=True),
     moment("updated_at", required=True),
+    sa.Column("max_product_count", sa.Integer, comment="null: as many as rows"),
+    sa.CheckConstraint("max_product_count > 0", name="max_product_count_positive"),
     sa.CheckConstraint("expiry_hours BETWEEN 1 AND 168", name="expiry_hours_range"),
     sa.CheckConstraint("heartbeat_hours BETWEEN 0 AND 8760", name="heartbeat_hours_range"),
     sa.CheckConstraint("port BETWEEN 1 AND 65535", name="port_range"),
@@ -193,7 +195,7 @@ source_products = sa.Table(
     "source_products",
     metadata,
     serial(),
-    source_column(),
+    sa.Column("source_id", sa.BigInteger, nullable=False, comment="no foreign key: see decision 6"),
     *word("identity_type", IdentityType),
     text("identity_value", required=True),
     *attribute_columns(),
@@ -212,7 +214,7 @@ prices = sa.Table(
     "prices",
     metadata,
     serial(),
-    sa.Column("source_product_id", sa.BigInteger, sa.ForeignKey("source_products.id"), nullable=False),
+    sa.Column("source_product_id", sa.BigInteger, nullable=False, comment="no foreign key: see decision 6"),
     sa.Column("obs_seq", sa.BigInteger, nullable=False),
     sa.Column("price_amount", sa.Numeric, nullable=False),
     sa.Column("original_price", sa.Numeric),
@@ -233,7 +235,7 @@ prices = sa.Table(
 sa.Index("prices_source_product_latest", prices.c.source_product_id, prices.c.obs_seq.desc(), prices.c.id.desc())
 sa.Index(
     "prices_affiliate_dedupe",
-    *(prices.c[column] for column in ("source_product_id", "affiliate_feed_run_id", "price_signature_hash")),
+    *(prices.c[column] for column in ("affiliate_feed_run_id", "source_product_id", "price_signature_hash")),
     unique=True,
     postgresql_where=sa.text("affiliate_feed_run_id IS NOT NULL"),
 )

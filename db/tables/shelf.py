@@ -11,7 +11,7 @@ product_changes = sa.Table(
     metadata,
     source_column(primary_key=True),
     sa.Column("obs_seq", sa.BigInteger, primary_key=True),
-    sa.Column("product_id", sa.BigInteger, sa.ForeignKey("source_products.id"), primary_key=True),
+    sa.Column("product_id", sa.BigInteger, primary_key=True, comment="no foreign key: see decision 6"),
     uuid("run_id"),
     *attribute_columns(),
     comment="Attribute changes that wait for promotion.",
@@ -30,12 +30,14 @@ promotions = sa.Table(
 )
 
 # Without foreign keys, which took four of the five seconds that 500,000 first spans cost. Products come from the
-# source's own sightings, and one that has a price cannot be deleted, because prices refer to it and stay.
+# source's own sightings, and nothing deletes products.
 shelf_spans = sa.Table(
     "shelf_spans",
     metadata,
     sa.Column("source_id", sa.BigInteger, nullable=False),
-    sa.Column("product_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column(
+        "product_id", sa.BigInteger, primary_key=True, autoincrement=False, comment="no foreign key: see decision 6"
+    ),
     sa.Column("from_seq", sa.Integer, primary_key=True, comment="the first promotion of the span"),
     sa.Column("to_seq", sa.Integer, comment="the last promotion that included the product; null while it is there"),
     sa.CheckConstraint("to_seq >= from_seq", name="order"),

@@ -45,14 +45,14 @@ def dispatch(*, startup: bool, at: str | None) -> Reply:
     one. Any number of dispatchers may run at once.
     """
     from tasks.dispatch import tick  # noqa: PLC0415 - with Prefect, which takes a second to import
-    from tasks.pipelines import POLICIES  # noqa: PLC0415
+    from tasks.pipelines import POLICIES, WATCHES  # noqa: PLC0415
 
     clock = named_clock(at)
     lost = ledger.Lost(ledger.STARTUP_RECOVERY, at_startup=True) if startup else None
     with ExitStack() as stack:
         conn = stack.enter_context(engine.connect())
         stack.enter_context(running.progress_bars())
-        done = asdict(tick(conn, _submitter(stack, clock), POLICIES, clock=clock, lost=lost))
+        done = asdict(tick(conn, _submitter(stack, clock), POLICIES, clock=clock, lost=lost, watches=WATCHES))
     counts = ", ".join(f"{count:,} {name}" for name, count in done.items())
     return Reply(done, counts)
 

@@ -7,14 +7,14 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from db import catalogue, offers, shelf
+from db import catalogue, feeds, offers, shelf
 from db.catalogue import Observation
 from db.engine import Connection, Row, connect, transaction
 from db.enums import CatalogueRunStatus
 from db.errors import BadRequestError, RefusedError
 from tasks import policy
 from tasks.catalogue.config import valid_name
-from tasks.catalogue.registry import PIPELINE, Actor, find_feed, hold_feed, note, stamp
+from tasks.catalogue.registry import PIPELINE, Actor, find_feed, hold_feed, note
 from tasks.exclusive import LockLostError, exclusive_session
 
 
@@ -59,11 +59,13 @@ def _undecided(run_id: UUID, actor: Actor) -> Iterator[tuple[Connection, Row, Ro
     with exclusive_session(PIPELINE, feed["feed_key"], policy.CATALOGUE, now=now) as conn:
         try:
             with transaction(conn):
-                feed = hold_feed(conn, feed["feed_key"])
-                at = stamp(conn, feed, actor)
+                feed = find_feed(conn, feed["feed_key"])
+                at = actor.clock.stamp(feed["last_stamp_at"])
                 run = _run(conn, run_id)
                 refuse_unless_waiting(run, newer=offers.select_newer_run(conn, run["tenant_id"], run_id))
                 yield conn, feed, run, at
+                hold_feed(conn, feed["feed_key"])  # last, so that nobody waits for the promotion
+                feeds.mark_stamp(conn, feed["source_id"], at)
         except RefusedError as refused:
             with transaction(conn):
                 fields = {"reason": refused.code, "asked_by": actor.name}

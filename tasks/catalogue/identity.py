@@ -1,80 +1,61 @@
 """Which product a row is about: the network's item id, else the retailer's SKU, else the hash of its address."""
 
-import hashlib
-from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit, urlunsplit
-
 import polars as pl
 
 from db.enums import IdentityType
+from tasks.catalogue.links import canonical_url, url_hash
+from tasks.catalogue.parse import ROW
 
-_TRACKING_PREFIXES = ("utm_", "aff")
-_TRACKING = frozenset({"ref", "clickid", "click_id", "subid", "sub_id", "irclickid", "irgwc", "intsrc", "prodsku"})
-_REDIRECT_PARAMETERS = ("u", "url")
-_REDIRECT_HOSTS = ("pxf.io", "sjv.io", "evyy.net", "7eer.net", "ojrq.net")
-
-
-def canonical_url(url: str) -> str:
-    """The product's own address: unwrapped from a network's redirect, without tracking parameters."""
-    parts = urlsplit(_unwrapped(url))
-    # surrogateescape: values that are not UTF-8 stay what they are, or two products would become one.
-    values = parse_qsl(parts.query, keep_blank_values=True, errors="surrogateescape")
-    query = urlencode(sorted(pair for pair in values if not _tracks(pair[0])), errors="surrogateescape")
-    path = parts.path.rstrip("/")
-    return urlunsplit((parts.scheme.lower(), parts.netloc.lower(), path, query, ""))
-
-
-def _unwrapped(url: str) -> str:
-    parts = urlsplit(url)
-    host = (parts.hostname or "").lower()
-    if not any(host == known or host.endswith(f".{known}") for known in _REDIRECT_HOSTS):
-        return url
-    targets = parse_qs(parts.query)
-    for name in _REDIRECT_PARAMETERS:
-        for target in targets.get(name, []):
-            if target.lower().startswith(("http://", "https://")):
-                return target
-    return url
-
-
-def _tracks(name: str) -> bool:
-    lower = name.lower()
-    return lower in _TRACKING or lower.startswith(_TRACKING_PREFIXES)
-
-
-def url_hash(canonical: str) -> str:
-    """SHA-256 of a canonical address without its scheme."""
-    return hashlib.sha256(canonical.partition("://")[2].encode()).hexdigest()
+KEY = ["identity_type", "identity_value"]
+TYPE = pl.Enum([kind.value for kind in IdentityType])
 
 
 def with_identity(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows with `identity_type` and `identity_value`, and the canonical `url` beside the `delivered_url`."""
-    addresses = pl.DataFrame({"delivered_url": rows["url"].unique()}, schema={"delivered_url": pl.String})
-    canonical = [_canonical_or_same(url) for url in addresses["delivered_url"]]
-    addresses = addresses.with_columns(
-        url=pl.Series(canonical, dtype=pl.String),
-        normalized_url_hash=pl.Series([url_hash(url) for url in canonical], dtype=pl.String),
-    )
+    """The rows with `identity_type` and `identity_value`; an address is hashed only where nothing else tells."""
     item, sku = pl.col("impact_item_id"), pl.col("sku")
+    nameless = rows.filter(item.is_null() & sku.is_null()).select(ROW, "url")
+    hashes = [url_hash(canonical_url(url)) for url in nameless["url"]]
+    hashed = nameless.select(ROW, by_url=pl.Series(hashes, dtype=pl.String))
     kind = (
         pl.when(item.is_not_null())
         .then(pl.lit(IdentityType.IMPACT_ITEM_ID.value))
         .when(sku.is_not_null())
         .then(pl.lit(IdentityType.SKU.value))
         .otherwise(pl.lit(IdentityType.URL_HASH.value))
+        .cast(TYPE)
     )
-    placed = rows.rename({"url": "delivered_url"}).join(
-        addresses, on="delivered_url", how="left", maintain_order="left"
-    )
-    return placed.with_columns(identity_type=kind, identity_value=pl.coalesce(item, sku, "normalized_url_hash"))
+    placed = rows.join(hashed, on=ROW, how="left", maintain_order="left") if hashes else rows.with_columns(by_url=None)
+    return placed.with_columns(identity_type=kind, identity_value=pl.coalesce(item, sku, "by_url"))
 
 
-def _canonical_or_same(url: str) -> str:
-    try:
-        return canonical_url(url)
-    except ValueError:  # an address that urllib cannot take apart, for example a bad IPv6 host
-        return url
+def with_addresses(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with the canonical `url` and its hash beside the `delivered_url`."""
+    canonical = [canonical_url(url) for url in rows["url"]]
+    return rows.rename({"url": "delivered_url"}).with_columns(
+        url=pl.Series(canonical, dtype=pl.String),
+        normalized_url_hash=pl.Series([url_hash(url) for url in canonical], dtype=pl.String),
+    )
 
 
 def last_of_each(rows: pl.DataFrame) -> pl.DataFrame:
     """The last row of each identity, over the whole file."""
-    return rows.unique(subset=["identity_type", "identity_value"], keep="last", maintain_order=True)
+    return rows.unique(subset=KEY, keep="last", maintain_order=True)
+
+
+def upgrades(new: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
+    """New products that are known under a lesser identity: `old_type` and `old_value` beside their own.
+
+    The identity of a product never changes, so the old one ages out and the new one takes its place.
+    """
+    found = [
+        _known_as(new.filter(pl.col("identity_type") == IdentityType.IMPACT_ITEM_ID.value), known, IdentityType.SKU),
+        _known_as(new.filter(pl.col("identity_type") != IdentityType.URL_HASH.value), known, IdentityType.URL_HASH),
+    ]
+    return pl.concat(found).unique(subset=KEY, keep="first", maintain_order=True)
+
+
+def _known_as(new: pl.DataFrame, known: pl.DataFrame, kind: IdentityType) -> pl.DataFrame:
+    value = "sku" if kind is IdentityType.SKU else "normalized_url_hash"
+    lesser = known.filter(pl.col("identity_type") == kind.value).select(old_value="identity_value")
+    found = new.select(ROW, *KEY, old_value=value).join(lesser, on="old_value", how="semi")
+    return found.with_columns(old_type=pl.lit(kind.value))

@@ -1,107 +1,86 @@
-"""From a file on disk to the rows that a run writes, and the figures that it reports. Pure but for reading the file."""
+"""The second pass: the batches that a run writes. A file is read again only for products that are new or changed."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
-from pathlib import Path
-from typing import Any
+from functools import cached_property
 
 import polars as pl
 
-from db.enums import IdentityType
-from tasks.catalogue import diff, fingerprints, identity, mapping, parse, validate
-from tasks.errors import IngestError
+from tasks.catalogue import diff, money
+from tasks.catalogue.fingerprints import FINGERPRINT_VERSION, with_signatures
+from tasks.catalogue.identity import with_addresses
+from tasks.catalogue.parse import ROW, parts
+from tasks.catalogue.survey import Reading, values
 
 BATCH_ROWS = 5_000
-SAMPLES_PER_CODE = 100
-RAW_CHARACTERS = 2_000
-DUPLICATE = "DUPLICATE_ROW_SAME_IDENTITY"
-
-_MESSAGES = {
-    "MISSING_TITLE": "the row has no title",
-    "MISSING_URL": "the row has no address",
-    "INVALID_URL": "the address is not http or https",
-    "MISSING_PRICE": "the row has no price",
-    "INVALID_PRICE": "the price is not certainly a positive amount",
-    "INVALID_CURRENCY": "the currency is not a code of three letters",
-    DUPLICATE: "a later row has the same identity",
-}
-
-
-class NoUsableRowError(IngestError):
-    """Every row of the file was rejected."""
-
-    code = "NO_USABLE_ROWS"
 
 
 @dataclass(frozen=True)
-class Loaded:
-    """A file, read: the last valid row of each product, and where the other rows went."""
+class Batch:
+    """Products that are written together: all of them were seen, some are new, some changed, some have a price."""
 
-    products: pl.DataFrame
-    rows_read: int
-    rejected_by_code: dict[str, int]
-    duplicates: int
-    samples: list[dict[str, Any]]
-    detected: dict[str, Any]
+    seen: pl.DataFrame
+    attributes: pl.DataFrame
+    prices: pl.DataFrame
 
-    @property
-    def rejected(self) -> int:
-        return sum(self.rejected_by_code.values())
+    @cached_property
+    def new(self) -> pl.DataFrame:
+        return self.attributes.filter(pl.col("product_id").is_null())
 
-    @property
-    def url_hash_fallbacks(self) -> int:
-        return self.products.filter(pl.col("identity_type") == IdentityType.URL_HASH.value).height
+    @cached_property
+    def changed(self) -> pl.DataFrame:
+        return self.attributes.filter(pl.col("product_id").is_not_null())
 
 
-def read_file(path: Path, *, max_rows: int) -> Loaded:
-    """Everything that a file says; refuses one that is empty, unreadable, too long, or without a usable row."""
-    dialect = parse.detect(path)
-    rows = parse.read_rows(path, dialect, max_rows=max_rows)
-    used = mapping.columns_used(name for name in rows.columns if name != parse.ROW)
-    valued = validate.with_values(mapping.with_fields(rows, used))
-    rejected = valued.filter(pl.col("rejection").is_not_null())
-    if rejected.height == valued.height:
-        code = rejected["rejection"].mode().sort()[0]
-        message = f"none of the {rows.height:,} rows can be used; most often {_MESSAGES[code]}"
-        raise NoUsableRowError(message)
-    valid = identity.with_identity(valued.filter(pl.col("rejection").is_null()))
-    products = identity.last_of_each(valid)
-    twice = valid.join(products.select("row_number"), on="row_number", how="anti")
-    counts = rejected.group_by("rejection").len().sort("rejection")
-    return Loaded(
-        products=fingerprints.with_hashes(products),
-        rows_read=rows.height,
-        rejected_by_code=dict(counts.iter_rows()),
-        duplicates=twice.height,
-        samples=[*_samples(rows, rejected), *_samples(rows, twice.with_columns(rejection=pl.lit(DUPLICATE)))],
-        detected={**dialect.document(), "columns": used},
-    )
+def batches(products: pl.DataFrame, reading: Reading, *, size: int | None = None) -> Iterator[Batch]:
+    """In the order of the file; `products` as `diff.with_changes` gives them."""
+    wide = _Wide(reading, products.filter(diff.needs_attributes())[ROW])
+    for seen in products.iter_slices(size or BATCH_ROWS):
+        needed = seen.filter(diff.needs_attributes())
+        yield Batch(seen, wide.attributes_of(needed), _prices(seen.filter(pl.col("price_reason").is_not_null())))
 
 
-def _samples(rows: pl.DataFrame, marked: pl.DataFrame) -> list[dict[str, Any]]:
-    """Of each code the first rows as they stood in the file."""
-    chosen = marked.select("row_number", "rejection").group_by("rejection", maintain_order=True).head(SAMPLES_PER_CODE)
-    codes = dict(chosen.select("row_number", "rejection").sort("row_number").iter_rows())
-    sampled = rows.filter(rows[parse.ROW].is_in(list(codes)))
-    return [_sample(codes[number], number, cells) for number, *cells in sampled.iter_rows()]
+def first_prices(batch: Batch, new_ids: pl.Series) -> pl.DataFrame:
+    """The prices of the new products of a batch, which have these ids."""
+    given = batch.new.select(ROW, product_id=new_ids)
+    return batch.prices.drop("product_id").join(given, on=ROW, how="inner", maintain_order="left")
 
 
-def _sample(code: str, number: int, cells: list[str | None]) -> dict[str, Any]:
-    text = "\t".join(cell or "" for cell in cells).replace("\x00", "")
-    return {"code": code, "message": _MESSAGES[code], "row_number": number, "raw_row": text[:RAW_CHARACTERS]}
+def _prices(priced: pl.DataFrame) -> pl.DataFrame:
+    texts = {name: money.text_of(name) for name in ("price", "original_price")}
+    return with_signatures(priced.with_columns(**texts, currency=pl.col("currency").cast(pl.String)))
 
 
-def changes(loaded: Loaded, state: pl.DataFrame, *, now: datetime, heartbeat_hours: int) -> pl.DataFrame:
-    """The products of the file with what each of them writes."""
-    changed = diff.with_changes(loaded.products, state, now=now, heartbeat_hours=heartbeat_hours)
-    return changed.with_columns(fingerprint_version=pl.lit(fingerprints.FINGERPRINT_VERSION))
+class _Wide:
+    """The rows of a file that are wanted whole, read once and in order."""
 
+    def __init__(self, reading: Reading, wanted: pl.Series) -> None:
+        self._rows = self._wanted_rows(reading, wanted) if wanted.len() else iter(())
+        self._ahead: list[pl.DataFrame] = []
+        self._last = 0
 
-def batches(products: pl.DataFrame, *, size: int = BATCH_ROWS) -> Iterator[pl.DataFrame]:
-    yield from products.iter_slices(size)
+    @staticmethod
+    def _wanted_rows(reading: Reading, wanted: pl.Series) -> Iterator[pl.DataFrame]:
+        last = wanted[-1]
+        header = list(reading.mapping.header)
+        for part in parts(reading.path, reading.dialect, header, reading.limits, wanted=reading.mapping.wanted):
+            if part.cells.height:
+                start, end = (wanted.search_sorted(part.cells[ROW][place], side="left") for place in (0, -1))
+                here = part.cells.join(wanted[start : end + 1].to_frame(), on=ROW, how="semi")
+                yield values(part.with_cells(here), reading)
+                if part.cells[ROW][-1] >= last:
+                    return
 
-
-def writes(batch: pl.DataFrame) -> pl.DataFrame:
-    """The rows of a batch that write something beside their sighting."""
-    return batch.filter(pl.col("product_id").is_null() | pl.col("is_changed") | pl.col("price_reason").is_not_null())
+    def attributes_of(self, needed: pl.DataFrame) -> pl.DataFrame:
+        """The rows with everything that a product is; they must be asked for in order."""
+        if not needed.height:
+            return needed.select(ROW, "product_id").clear()
+        while self._last < needed[ROW][-1]:
+            rows = next(self._rows)
+            self._ahead.append(rows)
+            self._last = rows[ROW][-1] if rows.height else self._last
+        held = pl.concat(self._ahead)
+        self._ahead = [held.filter(pl.col(ROW) > needed[ROW][-1])]
+        facts = needed.select(ROW, "identity_type", "identity_value", "product_id", "fingerprint")
+        rows = held.join(facts, on=ROW, how="inner", maintain_order="left")
+        return with_addresses(rows).with_columns(fingerprint_version=pl.lit(FINGERPRINT_VERSION, dtype=pl.Int16))

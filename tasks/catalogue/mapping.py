@@ -1,10 +1,11 @@
 """Which column of a file means what. Header names match whatever their case, spaces and underscores."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
-from tasks.catalogue.parse import ROW
+from tasks.catalogue.parse import ROW, column
 from tasks.errors import IngestError
 
 # Of each field the names that files use for it, the best first.
@@ -24,6 +25,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "currency": ("Currency", "CurrencyCode"),
     "stock": ("StockAvailability", "Availability", "InStock"),
 }
+_NEEDED = {"title": {"title"}, "address": {"url"}, "price": {"sale_price", "list_price"}}
 
 
 class ColumnsMissingError(IngestError):
@@ -32,38 +34,73 @@ class ColumnsMissingError(IngestError):
     code = "MISSING_COLUMNS"
 
 
+@dataclass(frozen=True)
+class Mapping:
+    """The columns of a file that are used: of each field their positions, the best first."""
+
+    header: tuple[str, ...]
+    positions: dict[str, tuple[int, ...]]
+
+    @property
+    def wanted(self) -> list[str]:
+        used = {position for places in self.positions.values() for position in places}
+        return [column(position) for position in sorted(used)]
+
+    def document(self) -> dict[str, list[str]]:
+        """Field to column names, for the run's record."""
+        return {name: [self.header[place] for place in places] for name, places in self.positions.items()}
+
+    @property
+    def unused(self) -> list[str]:
+        used = {position for places in self.positions.values() for position in places}
+        return [name for position, name in enumerate(self.header) if position not in used]
+
+
 def folded(name: str) -> str:
     return "".join(name.lower().replace("_", " ").split())
 
 
-def columns_used(header: Iterable[str]) -> dict[str, str]:
-    """Field to column; refuses a header without title, address or price."""
-    there: dict[str, str] = {}
-    for name in header:
-        there.setdefault(folded(name), name)
+def map_columns(header: Sequence[str]) -> Mapping:
+    """Refuses a header without title, address or price."""
+    places: dict[str, list[int]] = {}
+    for position, name in enumerate(header):
+        places.setdefault(folded(name), []).append(position)
     used = {
-        field: there[folded(name)]
+        field: tuple(place for name in names for place in places.get(folded(name), ()))
         for field, names in COLUMNS.items()
-        for name in reversed(names)
-        if folded(name) in there
     }
+    used = {field: found for field, found in used.items() if found}
     lacking = [word for word, fields in _NEEDED.items() if not fields & used.keys()]
     if lacking:
         message = f"the file has no column for the {' and the '.join(lacking)} of a product"
-        raise ColumnsMissingError(message, hint=f"its columns are: {', '.join(there.values())}"[:500])
-    return used
+        raise ColumnsMissingError(message, hint=_what_is_there(header, is_header=bool(used)))
+    return Mapping(tuple(header), used)
 
 
-_NEEDED = {"title": {"title"}, "address": {"url"}, "price": {"sale_price", "list_price"}}
+def _what_is_there(header: Sequence[str], *, is_header: bool) -> str:
+    shown = ", ".join(header)[:500]
+    return f"its columns are: {shown}" if is_header else f"its first row does not look like a header: {shown}"
 
 
-def with_fields(rows: pl.DataFrame, used: dict[str, str]) -> pl.DataFrame:
-    """The rows under the names of our fields, trimmed, with null for what is blank or absent."""
+def with_fields(cells: pl.DataFrame, mapping: Mapping) -> pl.DataFrame:
+    """The rows under the names of our fields, trimmed: of each row the best column that is not blank, or null."""
+    trimmed = cells.select(ROW, *(_or_null(name) for name in mapping.wanted))
     fields = [
-        pl.col(used[field]).str.replace_all("\x00", "", literal=True).str.strip_chars().alias(field)
-        if field in used
+        pl.coalesce(column(place) for place in mapping.positions[field]).alias(field)
+        if field in mapping.positions
         else pl.lit(None, dtype=pl.String).alias(field)
         for field in COLUMNS
     ]
-    blank_is_null = [pl.when(pl.col(field) != "").then(pl.col(field)).alias(field) for field in COLUMNS]
-    return rows.select(pl.col(ROW).alias("row_number"), *fields).with_columns(blank_is_null)
+    return trimmed.select(ROW, *fields, is_header=_repeats_header(mapping))
+
+
+def _or_null(name: str) -> pl.Expr:
+    text = pl.col(name).str.strip_chars()
+    return pl.when(text != "").then(text).alias(name)
+
+
+def _repeats_header(mapping: Mapping) -> pl.Expr:
+    """Whether a row says nothing but the names of its columns, as files do that were joined from several."""
+    needed = [mapping.positions[field][0] for field in ("title", "url")]
+    same = [pl.col(column(place)) == mapping.header[place] for place in needed]
+    return pl.all_horizontal(same).fill_null(value=False)

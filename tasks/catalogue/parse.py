@@ -1,35 +1,19 @@
-"""From a delivered file to a frame of texts: what the bytes are, and their records as they stand."""
+"""From a delivered file to frames of texts with their row numbers; no record is lost without a word."""
 
-import codecs
-import gzip
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
 
 import polars as pl
 
-from tasks import files
+from tasks.ahead import Ahead
+from tasks.catalogue import records
+from tasks.catalogue.dialect import Dialect, EmptyFileError, UnreadableFileError
+from tasks.catalogue.records import Piece
+from tasks.catalogue.stream import blocks
 from tasks.errors import IngestError
 
-DELIMITERS = (",", "\t", ";", "|")
-GZIP_MAGIC = b"\x1f\x8b"
-ROW = "\x00row"  # the column of row numbers: a name that no header can hold
-FIRST_DATA_ROW = 2  # as a spreadsheet numbers it: the header is row 1
-_PROBE_BYTES = 65_536
-
-
-class EmptyFileError(IngestError):
-    """The file holds no data rows."""
-
-    code = "EMPTY_FILE"
-    hint = "an empty file never means that everything is gone; nothing was changed"
-
-
-class UnreadableFileError(IngestError):
-    """The file is not delimited text."""
-
-    code = "PARSE_ERROR"
-    hint = "feedmill reads comma-, tab-, semicolon- or pipe-separated UTF-8 text, gzipped or not"
+ROW = "row_number"  # as a spreadsheet numbers it: the header is row 1
 
 
 class RowLimitError(IngestError):
@@ -39,79 +23,101 @@ class RowLimitError(IngestError):
     hint = "if the number is right, raise the limit with: feedmill feeds set KEY --max-rows N"
 
 
+class RowsLostError(IngestError):
+    """A parser gave fewer or more rows than the file has records; nothing was written."""
+
+    code = "ROWS_LOST"
+
+
 @dataclass(frozen=True)
-class Dialect:
-    """What the bytes of a file are."""
+class Limits:
+    """How much a file may hold."""
 
-    compression: str
-    encoding: str
-    delimiter: str
-    quote: str | None
-
-    def document(self) -> dict[str, Any]:
-        return dict(vars(self))
+    max_rows: int
+    max_bytes: int  # inflated
 
 
-def detect(path: Path) -> Dialect:
-    """Compression, encoding, delimiter and quote, from the first bytes."""
-    with files.open_for_read(path) as raw:
-        is_gzip = raw.read(2) == GZIP_MAGIC
-        raw.seek(0)
-        head = _first_bytes(raw, is_gzip=is_gzip)
-    if not head.strip():
+@dataclass(frozen=True)
+class Part:
+    """Some records: as texts under the names of their positions, and as they stand in the file."""
+
+    piece: Piece
+    cells: pl.DataFrame
+
+    def with_cells(self, cells: pl.DataFrame) -> "Part":
+        """Some of its records."""
+        return replace(self, cells=cells)
+
+    def without_first(self) -> "Part":
+        """All but its first record, broken or not."""
+        broken = self.piece.broken
+        if broken and (not self.cells.height or broken[0].row_number < self.cells[ROW][0]):
+            return replace(self, piece=replace(self.piece, broken=broken[1:]))
+        return self.with_cells(self.cells[1:])
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self.piece.data) + sum(len(raw) for _, raw, _ in self.piece.rows)
+
+
+def read_header(path: Path, dialect: Dialect, limits: Limits) -> list[str]:
+    """The names of the columns: the first record."""
+    text = b""
+    for block in blocks(path, dialect, max_bytes=limits.max_bytes):
+        text = (text + block).lstrip(b"\r\n")
+        if len(text) > records.MOST_RECORD_BYTES:
+            break
+    text += b"\n"
+    if text.find(b"\n", 0, records.MOST_RECORD_BYTES) < 0:
+        message = "the first line does not end"
+        raise UnreadableFileError(message)
+    header = records.first_record(text, dialect)
+    if not any(header):
         raise EmptyFileError
-    header = _text(head).partition("\n")[0]
-    delimiter = max(DELIMITERS, key=header.count)
-    if not header.count(delimiter):
-        message = "the first line holds no comma, tab, semicolon or pipe"
-        raise UnreadableFileError(message)
-    # Tab-separated files of the networks do not quote: a 16" barrel there is text.
-    quote = None if delimiter == "\t" and '"' not in header else '"'
-    return Dialect("GZIP" if is_gzip else "NONE", "utf-8", delimiter, quote)
+    return header
 
 
-def _first_bytes(raw: IO[bytes], *, is_gzip: bool) -> bytes:
-    if not is_gzip:
-        return raw.read(_PROBE_BYTES)
+def column(position: int) -> str:
+    return f"column_{position + 1}"  # as Polars names them
+
+
+def parts(path: Path, dialect: Dialect, header: list[str], limits: Limits, *, wanted: list[str]) -> Iterator[Part]:
+    """Every record behind the header, in order. Only the wanted columns are parsed."""
+    names = [column(position) for position in range(len(header))]
+    text = blocks(path, dialect, max_bytes=limits.max_bytes)
+    with Ahead(records.pieces(text, dialect, len(header))) as split:
+        count = 0
+        for piece in split:
+            is_first, count = count == 0, count + piece.records
+            if count - 1 > limits.max_rows:  # the header is no row
+                message = f"the file has more than the {limits.max_rows:,} rows that this feed allows"
+                raise RowLimitError(message)
+            cells = _cells(piece, dialect, names, wanted=wanted)
+            if cells.height + len(piece.broken) != piece.records:
+                message = f"{piece.records} records from row {piece.first_row} on gave {cells.height} rows"
+                raise RowsLostError(message)
+            part = Part(piece, cells)
+            yield part.without_first() if is_first else part
+
+
+def _cells(piece: Piece, dialect: Dialect, names: list[str], *, wanted: list[str]) -> pl.DataFrame:
+    if piece.ends is None:
+        numbers = pl.Series(ROW, [number for number, _, _ in piece.rows], dtype=pl.UInt32)
+        texts = [cells for _, _, cells in piece.rows]
+        return pl.DataFrame(texts, schema=dict.fromkeys(names, pl.String), orient="row").select(numbers, *wanted)
     try:
-        with gzip.open(raw) as inflated:
-            return inflated.read(_PROBE_BYTES)
-    except (OSError, EOFError) as error:
-        message = f"the file cannot be inflated: {error}"
-        raise UnreadableFileError(message) from error
-
-
-def _text(head: bytes) -> str:
-    if b"\x00" in head:
-        message = "the file holds zero bytes, so it is not text in UTF-8"
-        raise UnreadableFileError(message)
-    try:
-        # final=False: the probe may end in the middle of a character.
-        return codecs.getincrementaldecoder("utf-8-sig")().decode(head, final=False)
-    except UnicodeDecodeError as error:
-        message = f"byte {error.start} of the file is not UTF-8"
-        raise UnreadableFileError(message) from None
-
-
-def read_rows(path: Path, dialect: Dialect, *, max_rows: int) -> pl.DataFrame:
-    """Every record as texts under its own header, its number under `ROW`; refuses a ragged or an over-long file."""
-    try:
-        rows = pl.read_csv(
-            path,
+        return pl.read_csv(
+            piece.data,
+            has_header=False,
+            schema=dict.fromkeys(names, pl.String),
+            columns=wanted,
             separator=dialect.delimiter,
             quote_char=dialect.quote,
-            infer_schema=False,
+            empty_string_is_null=False,
             row_index_name=ROW,
-            row_index_offset=FIRST_DATA_ROW,
+            row_index_offset=piece.first_row,
         )
-    except pl.exceptions.NoDataError:
-        raise EmptyFileError from None
     except pl.exceptions.PolarsError as error:
-        message = f"the file cannot be read as delimited text: {str(error).partition(chr(10))[0]}"
+        said = str(error).partition("\n")[0]
+        message = f"the file cannot be read as delimited text, from row {piece.first_row} on: {said}"
         raise UnreadableFileError(message) from error
-    if rows.height == 0:
-        raise EmptyFileError
-    if rows.height > max_rows:
-        message = f"the file has {rows.height:,} rows, more than the {max_rows:,} that this feed allows"
-        raise RowLimitError(message)
-    return rows

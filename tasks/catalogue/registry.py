@@ -31,6 +31,7 @@ class FeedSettings:
     host_key_fingerprint: str | None = None
     max_file_size_bytes: int | None = None
     max_row_count: int | None = None
+    max_product_count: int | None = None
     account_id: str | None = None
     tracking_template: str | None = None
 
@@ -154,7 +155,7 @@ def settings_of(feed: Row) -> FeedSettings:
     """The stored settings of a feed, ready to be changed."""
     address = Address(feed["transport"], feed["host"], feed["port"], feed["path"], feed["username"])
     names = ("expiry_hours", "heartbeat_hours", "unchanged_policy", "gates", "host_key_fingerprint")
-    limits = ("max_file_size_bytes", "max_row_count")
+    limits = ("max_file_size_bytes", "max_row_count", "max_product_count")
     return FeedSettings(
         address=address,
         every_hours=feed["schedule_frequency_hours"],

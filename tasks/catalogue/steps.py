@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,20 +12,24 @@ import polars as pl
 from prefect import task
 from prefect.logging import get_run_logger
 
-from db import catalogue, feeds
+from db import catalogue, feeds, shelf
 from db.catalogue import Observation
 from db.engine import Connection, Row, ping, session_errors, transaction
-from db.enums import Stage, Transport
+from db.enums import IdentityType, Stage, Transport, UnchangedPolicy
 from tasks import exclusive, files, policy, progress, secrets
-from tasks.catalogue import load
+from tasks.ahead import Ahead
+from tasks.catalogue import diff, identity, load
 from tasks.catalogue.config import DEFAULT_MAX_BYTES, DEFAULT_MAX_ROWS
-from tasks.catalogue.diff import STATE
+from tasks.catalogue.fingerprints import FINGERPRINT_VERSION
 from tasks.catalogue.freshness import LastFile, SkipReason, unchanged_by_hash, unchanged_by_stat
+from tasks.catalogue.parse import ROW, Limits
 from tasks.catalogue.registry import PIPELINE, find_feed
+from tasks.catalogue.samples import MEANINGS, SAMPLES_PER_CODE, UPGRADE
+from tasks.catalogue.survey import Survey, survey_file
 from tasks.exclusive import exclusive_run
 from tasks.run import Pipeline, Run, Start, Target
 from tasks.steps import live_task_options, shown_as_busy
-from tasks.transport import Download, Remote, RemoteStat, open_retriever
+from tasks.transport import INFLATED_PER_BYTE, Download, Remote, RemoteStat, open_retriever
 
 _LIVE = live_task_options(policy.CATALOGUE)
 _ASK_SECONDS = 60
@@ -132,58 +137,128 @@ def load_file(run: Run, path: Path) -> Observation:
     """Write what the file changes, batch by batch; nobody sees it before promotion."""
     feed = run.target.details
     run.enter(Stage.DOCUMENTS)
-    loaded = load.read_file(path, max_rows=feed["max_row_count"] or DEFAULT_MAX_ROWS)
+    with ThreadPoolExecutor(1, thread_name_prefix="read-state") as reader:  # while the file is read
+        coming = reader.submit(_state, run)
+        surveyed = survey_file(path, _limits(feed), max_products=feed["max_product_count"], on_rows=_surveyed)
     with transaction(run.conn):
         seen = catalogue.mark_observation(run.conn, feed["source_id"], run.id, at=run.now())
-    with session_errors(run.conn):
-        state = catalogue.copy_state(run.conn, feed["source_id"], STATE)
+    state = coming.result()
     heartbeat = feed["heartbeat_hours"]
-    products = load.changes(loaded, state, now=seen.observed_at, heartbeat_hours=heartbeat)
-    changed = _write(run, seen, products)
+    products = diff.with_changes(surveyed.products, state, now=seen.observed_at, heartbeat_hours=heartbeat)
+    written = _write(run, seen, load.batches(products, surveyed.reading), state=state, total=products.height)
     with transaction(run.conn):
-        catalogue.insert_run_errors(run.conn, run.id, loaded.samples, now=seen.observed_at)
-        catalogue.update_figures(run.conn, run.id, _figures(loaded, changed))
-    get_run_logger().info("loaded run_id=%s rows=%s", run.id, loaded.rows_read)
+        samples = [*surveyed.samples, *written.upgrades]
+        catalogue.insert_run_errors(run.conn, run.id, samples, now=seen.observed_at)
+        catalogue.update_figures(run.conn, run.id, _figures(surveyed, written))
+        _note_findings(run, seen, surveyed, written)
+    get_run_logger().info("loaded run_id=%s rows=%s", run.id, surveyed.rows_read)
     return seen
 
 
-def _write(run: Run, seen: Observation, products: pl.DataFrame) -> int:
-    """Batches committed one by one; the number of products whose attributes changed."""
+def _state(run: Run) -> pl.DataFrame:
+    source_id = run.target.details["source_id"]
     with session_errors(run.conn):
-        catalogue.create_staged_rows(run.conn)
-    changed = done = 0
-    for batch_no, batch in enumerate(load.batches(products), start=1):
-        with transaction(run.conn):
-            new_ids, changed_here = catalogue.write_batch(run.conn, seen, load.writes(batch))
-            known = batch["product_id"].drop_nulls().to_list()
-            catalogue.insert_sighting(run.conn, seen, batch_no=batch_no, product_ids=[*known, *new_ids])
-        changed += changed_here
-        done += batch.height
-        progress.report("writing", done, products.height)
+        return catalogue.copy_state(run.conn, source_id, diff.state_schema(), fingerprint_version=FINGERPRINT_VERSION)
+
+
+def _limits(feed: Row) -> Limits:
+    max_bytes = (feed["max_file_size_bytes"] or DEFAULT_MAX_BYTES) * INFLATED_PER_BYTE
+    return Limits(max_rows=feed["max_row_count"] or DEFAULT_MAX_ROWS, max_bytes=max_bytes)
+
+
+@dataclass
+class _Written:
+    """What the batches did beside what they counted themselves."""
+
+    changed: int = 0
+    upgraded: int = 0
+    upgrades: list[dict[str, Any]] = field(default_factory=list)
+
+
+def _write(run: Run, seen: Observation, batches: Iterator[load.Batch], *, state: pl.DataFrame, total: int) -> _Written:
+    """Batches committed one by one."""
+    written, done = _Written(), 0
+    lesser = state.filter(pl.col("identity_type") != IdentityType.IMPACT_ITEM_ID.value)
+    with session_errors(run.conn):
+        catalogue.create_staged_prices(run.conn)
+    with Ahead(batches) as ready:  # the next one is made while the database writes this one
+        for batch_no, batch in enumerate(ready, start=1):
+            with transaction(run.conn):
+                written.changed += _write_batch(run.conn, seen, batch, batch_no=batch_no)
+            if lesser.height and batch.new.height:
+                _note_upgrades(written, identity.upgrades(batch.new, lesser))
+            done += batch.seen.height
+            progress.report("writing", done, total)
+    return written
+
+
+def _write_batch(conn: Connection, seen: Observation, batch: load.Batch, *, batch_no: int) -> int:
+    """How many products changed."""
+    catalogue.relax_commit(conn)
+    changed = prices = 0
+    seen_ids = batch.seen["product_id"].drop_nulls()
+    if batch.new.height:
+        new_ids = catalogue.copy_products(conn, seen, batch.new)
+        prices += catalogue.copy_prices(conn, seen, load.first_prices(batch, new_ids))
+        seen_ids = pl.concat([seen_ids, new_ids])
+    if batch.changed.height:
+        changed = catalogue.copy_product_changes(conn, seen, batch.changed)
+    prices += catalogue.append_prices(conn, seen, batch.prices.filter(pl.col("product_id").is_not_null()))
+    catalogue.insert_sighting(conn, seen, batch_no=batch_no, product_ids=seen_ids)
+    catalogue.add_counts(conn, seen.run_id, created=batch.new.height, prices=prices)
     return changed
 
 
-def _figures(loaded: load.Loaded, changed: int) -> dict[str, Any]:
+def _note_upgrades(written: _Written, found: pl.DataFrame) -> None:
+    written.upgraded += found.height
+    for row in found.head(SAMPLES_PER_CODE - len(written.upgrades)).iter_rows(named=True):
+        said = f"{row['old_type']} {row['old_value']} -> {row['identity_type']} {row['identity_value']}"
+        sample = {"code": UPGRADE, "message": MEANINGS[UPGRADE], "row_number": row[ROW], "raw_row": said}
+        written.upgrades.append(sample)
+
+
+def _note_findings(run: Run, seen: Observation, surveyed: Survey, written: _Written) -> None:
+    at = seen.observed_at
+    total = {"total_rows": surveyed.rows_read, "skipped_rows": surveyed.rejected}
+    run.note("PARSE_COMPLETE", at=at, parsed_rows=surveyed.rows_read - surveyed.rejected, **total)
+    if written.upgraded:
+        run.note("IDENTITY_UPGRADE_DETECTED", at=at, count=written.upgraded)
+    if surveyed.url_hash_fallbacks:
+        run.note("URL_HASH_FALLBACK", at=at, count=surveyed.url_hash_fallbacks)
+
+
+def _surveyed(rows: int) -> None:
+    progress.report("reading", rows, None)
+
+
+def _figures(surveyed: Survey, written: _Written) -> dict[str, Any]:
     """All but what the batches counted themselves."""
     return {
-        "rows_read": loaded.rows_read,
-        "rows_parsed": loaded.rows_read - loaded.rejected,
-        "products_upserted": loaded.products.height,
-        "products_changed": changed,
-        "products_rejected": loaded.rejected,
-        "rejected_by_code": loaded.rejected_by_code,
-        "duplicate_key_count": loaded.duplicates,
-        "url_hash_fallback_count": loaded.url_hash_fallbacks,
-        "detected": loaded.detected,
+        "rows_read": surveyed.rows_read,
+        "rows_parsed": surveyed.rows_read - surveyed.rejected,
+        "inflated_bytes": surveyed.inflated_bytes,
+        "products_upserted": surveyed.products.height,
+        "products_changed": written.changed,
+        "products_rejected": surveyed.rejected,
+        "rejected_by_code": surveyed.rejected_by_code,
+        "duplicate_key_count": surveyed.duplicates,
+        "url_hash_fallback_count": surveyed.url_hash_fallbacks,
+        "detected": surveyed.reading.document(),
     }
 
 
 @task(name="skip", **_LIVE)
 def skip(run: Run, reason: SkipReason) -> None:
-    """Close a run that found nothing new; it touches neither products, prices nor presence."""
-    at = run.now()
+    """Close a run that found nothing new; it touches neither products, prices nor presence.
+
+    For a feed whose unchanged file counts as seen again, the last promotion is repeated, if its file was that one.
+    """
+    feed, at = run.target.details, run.now()
+    refreshes = feed["unchanged_policy"] == UnchangedPolicy.REFRESH
     with transaction(run.conn):
-        catalogue.mark_skipped(run.conn, run.id, reason)
-        feeds.mark_stamp(run.conn, run.target.details["source_id"], at)
+        seq = shelf.repeat_promotion(run.conn, feed["source_id"], run.id, at=at) if refreshes else None
+        catalogue.mark_skipped(run.conn, run.id, reason, seq=seq)
+        run.note("DOWNLOAD_SKIPPED_UNCHANGED", at=at, reason=reason, hash=feed["last_content_hash"])
+        feeds.mark_stamp(run.conn, feed["source_id"], at)
         exclusive.succeed(run, at=at)
     run.is_closed = True

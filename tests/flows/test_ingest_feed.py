@@ -407,6 +407,17 @@ def test_transient_failure_of_the_database_is_tried_again_within_the_run(mill, t
     assert state(mill) == state(control)
 
 
+@pytest.mark.parametrize("times, failed", [(2, False), (3, True)], ids=["and passes", "and is given up"])
+def test_transient_failure_of_phase_two_is_tried_again_within_the_run(mill, times, failed):
+    mill.deliver(*three())
+    break_on(mill.conn, "promotions", sqlstate="40001", times=times)
+    hearing = Hearing()
+    with progress.heard_by(hearing):
+        record = mill.run(at=after(1))
+    assert mill.counts(record, "expiry_step_failed", "promotion_seq") == (failed, None if failed else 1)
+    assert sum("trying again" in sentence for sentence in hearing.sentences) == 2
+
+
 @pytest.mark.spec("002 11.1")
 def test_third_failure_in_a_row_disables_the_feed(mill):
     for hour, status in ((1, "ENABLED"), (2, "ENABLED"), (3, "DISABLED")):

@@ -122,6 +122,36 @@ def test_run_of_an_unchanged_file_is_done_and_says_why(feedmill, mill):
     assert feedmill("run", mill.key, *at(4), "--force", "--json").document["skipped_reason"] is None
 
 
+@pytest.mark.spec("002 8.2")
+def test_run_that_is_blocked_exits_with_its_own_code_and_says_how_to_go_on(feedmill, mill):
+    mill.deliver(*[row(number) for number in range(1, 31)])
+    feedmill("run", mill.key, *at(1))
+    mill.deliver(row(1))
+    said = feedmill("run", mill.key, *at(2), "--json")
+    assert (said.code, said.err) == (3, "")
+    assert (said.document["status"], said.document["expiry_blocked_reason"]) == (
+        "SUCCEEDED",
+        "SPIKE_THRESHOLD_EXCEEDED",
+    )
+    mill.deliver(row(2))
+    said = feedmill("run", mill.key, *at(3))
+    assert said.code == 3
+    for words in (
+        "SUCCEEDED, not promoted (SPIKE_THRESHOLD_EXCEEDED)",
+        "30 on it, 29 of them would go",
+        "feedmill approve",
+    ):
+        assert words in said.out
+
+
+@pytest.mark.spec("002 8.2")
+def test_run_whose_phase_two_failed_exits_like_a_blocked_one(feedmill, mill):
+    mill.deliver(row(1))
+    mill.conn.execute("ALTER TABLE promotions ADD CONSTRAINT no CHECK (seq < 1)")
+    said = feedmill("run", mill.key, *at(1), "--json")
+    assert (said.code, said.document["status"], said.document["expiry_step_failed"]) == (3, "SUCCEEDED", True)
+
+
 @contextmanager
 def sftp(root, served=ReadOnlyFiles):
     server = LocalSftpServer(root, username="feeds", password=PASSWORD)

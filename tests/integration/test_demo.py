@@ -48,11 +48,11 @@ def test_demo_ends_well_and_prints_one_document(played):
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     document = json.loads(done.stdout)
-    assert (len(document["runs"]), document["folder"]) == (3, None)
+    assert (len(document["runs"]), document["folder"]) == (4, None)
 
 
 def test_demo_finds_what_the_simulator_changed(played):
-    first, second, third = json.loads(played[0].stdout)["runs"]
+    first, second, third, _ = json.loads(played[0].stdout)["runs"]
     day_one = make_catalogue(demo._SEED, demo.PRODUCTS)
     day_two = next_day(day_one, seed=demo._SEED)
     changes = compare(day_one, day_two)
@@ -75,6 +75,25 @@ def test_demo_finds_what_the_simulator_changed(played):
     }
     assert {name: second[name] for name in found} == found
     assert (third["skipped_reason"], third["rows_read"], third["prices_written"]) == ("UNCHANGED_MTIME", None, None)
+
+
+@pytest.mark.spec("002 8.2", "002 8.7")
+def test_demo_holds_back_a_file_that_lost_most_of_its_rows_until_it_is_approved(played):
+    *_, second, _third, last = json.loads(played[0].stdout)["runs"]
+    on_shelf, gone = second["rows_read"], round(demo._LOST * second["rows_read"])
+    found = {
+        "status": "SUCCEEDED",
+        "expiry_blocked_reason": "SPIKE_THRESHOLD_EXCEEDED",
+        "active_count_before": on_shelf,
+        "would_expire_count": gone,
+        "expiry_approved_by": "ann",
+        "promotion_seq": 3,
+    }
+    assert {name: last[name] for name in found} == found
+    share = f"{gone:,} of {on_shelf:,} products on the shelf would go, {gone / on_shelf:.1%}"
+    kept = f"{last['products_upserted']:,} offers once what is gone has expired"
+    for words in (share, "would go, most by brand", "would come, most by brand", "prices that would move", kept):
+        assert words in played[0].stderr
 
 
 def test_demo_tells_people_the_same(played):

@@ -14,9 +14,10 @@ def prefect_session() -> Iterator[str]:
         yield url
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All on one worker: a second server would cost more than what two workers would gain."""
-    for item in items:
-        if "prefect_session" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("prefect"))
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """All on one worker: a second server would cost more than what two workers would gain.
+
+    Here and not when items are modified, because pytest-xdist reads the groups before any other plugin's turn then.
+    """
+    if "prefect_session" in getattr(item, "fixturenames", ()):
+        item.add_marker(pytest.mark.xdist_group("prefect"))

@@ -6,10 +6,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from db import engine
+from db import engine, shelf
 from db.clock import Clock
 from db.errors import BadRequestError, BusyError, FeedmillError, RefusedError
 from db.ids import new_id
+from db.shelf import ShelfCounts
 from tasks import exclusive
 from tasks.catalogue import approval, registry, switches
 from tests.mill import after, row
@@ -79,6 +80,7 @@ def test_approval_puts_the_run_on_the_shelf_as_of_now(mill, blocked):
     assert mill.counts(event, "actor", "run_id", "occurred_at") == ("ann", record["id"], after(5))
     assert event["fields"] == {"feed_id": record["feed_id"], "approved_by": "ann", "products_promoted": 11}
     assert (mill.contents("sightings"), mill.contents("product_changes")) == ([], [])
+    assert mill.feed()["last_stamp_at"] == after(5)
 
 
 @pytest.mark.spec("002 8.7")
@@ -213,6 +215,18 @@ def test_run_whose_phase_two_failed_can_be_approved(mill):
     figures = ("active_count_before", "seen_success_count", "would_expire_count", "products_expired")
     assert mill.counts(now(mill, record), *figures) == (3, 2, 1, 1)
     assert mill.offers(after(5))["item-2"]["title"] == "Retitled"
+
+
+def test_statements_of_a_decision_find_a_decided_run_no_more(mill, blocked):
+    """Were the lock to fail, the second decision would still be none."""
+    counts = ShelfCounts(30, 20, 1, 0, 11, 0)
+
+    def both():
+        approved = shelf.mark_approved(mill.conn, blocked["id"], counts, seq=2, by="ann", at=after(5))
+        rejected = shelf.mark_rejected(mill.conn, blocked["id"], by="bob", reason="no", at=after(5))
+        return approved, rejected
+
+    assert [both(), both()] == [(True, False), (False, False)]
 
 
 def test_failure_in_an_approval_leaves_everything_as_it_was(mill, blocked):

@@ -158,6 +158,7 @@ def test_feed_settings_take_the_edges_of_what_is_allowed(new_row, right):
     assert {name: stored[name] for name in right} == right
 
 
+@pytest.mark.spec("002 8.5")
 @pytest.mark.parametrize(
     "right",
     [

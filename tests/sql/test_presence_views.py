@@ -202,7 +202,7 @@ def test_seen_lists_the_products_of_each_promoted_run(any_conn, shelf):
     assert seen(any_conn) == sorted(expected)
 
 
-@pytest.mark.spec("002 2.5")
+@pytest.mark.spec("002 8.4", "002 2.5")
 def test_seen_lists_waiting_sightings_of_every_batch(any_conn, shelf):
     first, second = shelf.product(), shelf.product()
     made = run(any_conn, shelf.feed, **ENDED)["id"]
@@ -304,7 +304,7 @@ def test_the_last_price_of_one_observation_shows(any_conn, shelf):
     assert offers(any_conn, NOON) == current_prices(any_conn) == {product: "11"}
 
 
-@pytest.mark.spec("002 2.7")
+@pytest.mark.spec("002 8.1", "002 2.7")
 def test_a_product_that_was_never_promoted_shows_nowhere(any_conn, shelf):
     product = shelf.product()
     shelf.sight(NOON, [product], obs=shelf.observe(NOON, {product: "1"}))
@@ -328,7 +328,7 @@ def test_an_offer_says_all_that_a_shopper_may_see(any_conn, shelf):
     assert {name: offer[name] for name in expected} == expected
 
 
-@pytest.mark.spec("002 2.7", "002 13.1")
+@pytest.mark.spec("002 8.1", "002 8.6", "002 2.7", "002 13.1")
 def test_an_offer_lives_to_the_edge_of_its_window(any_conn, shelf):
     product = shelf.product()
     shelf.load(NOON, {product: "10"})
@@ -338,7 +338,7 @@ def test_an_offer_lives_to_the_edge_of_its_window(any_conn, shelf):
     assert offers(any_conn, NOON + 48 * HOUR + TICK) == {}
 
 
-@pytest.mark.spec("002 2.7", "002 13.1")
+@pytest.mark.spec("002 8.6", "002 2.7", "002 13.1")
 def test_active_offers_live_to_the_edge_of_the_window_before_now(any_conn, now):
     for ago, shown in ((48 * HOUR, True), (48 * HOUR + TICK, False)):
         shelf = Shelf(any_conn, at=now - 9 * DAY)
@@ -411,7 +411,26 @@ def test_a_source_without_any_setting_on_record_is_hidden(any_conn):
     assert len(offers(any_conn, NOON + HOUR)) == 1
 
 
-@pytest.mark.spec("002 13.1")
+@pytest.mark.spec("002 13.2")
+def test_the_same_product_of_two_sources_is_two_offers(any_conn, shelf):
+    """Nothing is merged: whoever wants one row per product groups them."""
+    other = Shelf(any_conn)
+    mine, theirs = shelf.product(upc="012345678905"), other.product(upc="012345678905")
+    shelf.load(NOON, {mine: "1"})
+    other.load(NOON, {theirs: "2"})
+    assert offers(any_conn, NOON) == {mine: "1", theirs: "2"}
+
+
+@pytest.mark.spec("002 13.5")
+@pytest.mark.parametrize("plan", ["free", "growth", "enterprise"])
+def test_the_plan_of_a_tenant_hides_nothing(any_conn, shelf, plan):
+    product = shelf.product()
+    shelf.load(NOON, {product: "1"})
+    any_conn.execute("UPDATE tenants SET plan = %s", [plan])
+    assert offers(any_conn, NOON) == {product: "1"}
+
+
+@pytest.mark.spec("002 13.3", "002 13.1")
 def test_the_flag_moves_the_shelf_from_one_source_to_the_other(any_conn, shelf):
     other = Shelf(any_conn, retailer_id=shelf.retailer_id, primary=False)
     mine, theirs = shelf.product(), other.product()
@@ -433,7 +452,7 @@ def test_a_removed_feed_leaves_at_once_and_stays_in_the_past(any_conn, now, prim
     assert offers(any_conn, now - HOUR - TICK) == {product: "1"}
 
 
-@pytest.mark.spec("002 13.1")
+@pytest.mark.spec("002 13.3", "002 13.1")
 def test_a_direct_source_shows_unless_its_retailer_has_another_primary(any_conn, shelf):
     direct = Shelf(any_conn, kind="DIRECT", retailer_id=shelf.retailer_id, primary=False)
     elsewhere = Shelf(any_conn, kind="DIRECT", primary=False)

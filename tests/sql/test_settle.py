@@ -283,8 +283,10 @@ def test_session_lost_in_phase_two_is_no_such_error(mill, database):
         CREATE FUNCTION hang_up() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END $$;
         CREATE TRIGGER hang_up BEFORE INSERT ON promotions FOR EACH ROW EXECUTE FUNCTION hang_up()""")
-    with pytest.raises(LockLostError):
+    heard = Hearing()
+    with progress.heard_by(heard), pytest.raises(LockLostError):
         mill.run(at=after(1))
+    assert heard.sentences == []
     assert mill.counts(mill.newest_run(), "status", "expiry_step_failed") == ("RUNNING", False)
     mill.conn.execute("DROP FUNCTION hang_up CASCADE")
     mill.run(at=after(2))

@@ -4,8 +4,7 @@ INSERT INTO prices (source_product_id, obs_seq, price_amount, original_price, cu
                     affiliate_feed_run_id, price_signature_hash, created_at)
 SELECT product_id, %(obs_seq)s, price, original_price, currency, in_stock, price_reason,
        %(run_id)s, signature, %(observed_at)s
-  FROM staged_rows
- WHERE price_reason IS NOT NULL
+  FROM staged_prices
  ORDER BY product_id
     ON CONFLICT (source_product_id, affiliate_feed_run_id, price_signature_hash)
  WHERE affiliate_feed_run_id IS NOT NULL DO NOTHING

@@ -1,7 +1,7 @@
 -- What a run found, once its whole file is written.
 -- Params: run_id and the figures. Grain: one row. Replay-safe: yes.
 UPDATE catalogue_runs
-   SET rows_read = %(rows_read)s, rows_parsed = %(rows_parsed)s,
+   SET rows_read = %(rows_read)s, rows_parsed = %(rows_parsed)s, inflated_bytes = %(inflated_bytes)s,
        products_upserted = %(products_upserted)s, products_changed = %(products_changed)s,
        products_unchanged = %(products_upserted)s - products_created - %(products_changed)s,
        products_rejected = %(products_rejected)s, rejected_by_code = %(rejected_by_code)s,

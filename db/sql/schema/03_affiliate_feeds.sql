@@ -18,7 +18,7 @@ SELECT f.id, f.source_id, f.network, s.status,
        src.retailer_id, r.name AS retailer, src.is_display_primary,
        src.affiliate_account_id, src.affiliate_tracking_template,
        f.heartbeat_hours, f.unchanged_policy, f.gates, f.host_key_fingerprint, f.config_version,
-       s.manual_requested_at, src.obs_seq, src.last_stamp_at
+       s.manual_requested_at, src.obs_seq, src.last_stamp_at, f.max_product_count
   FROM feed_settings f
   JOIN schedules s ON s.id = f.schedule_id
   JOIN sources src ON src.id = f.source_id

@@ -3,10 +3,23 @@
 import polars as pl
 import pytest
 
-from tasks.catalogue.mapping import COLUMNS, ColumnsMissingError, columns_used, with_fields
-from tasks.catalogue.parse import ROW
+from tasks.catalogue.mapping import COLUMNS, ColumnsMissingError, map_columns, with_fields
+from tasks.catalogue.parse import ROW, column
 
 NEEDED = {"title": "Name", "url": "Url", "list_price": "Price"}
+
+
+def used(header):
+    """Of each field the columns that are used for it, the best first."""
+    return map_columns(header).document()
+
+
+def fields(header, *rows):
+    """The fields of rows under this header."""
+    numbered = [(number, *row) for number, row in enumerate(rows, start=2)]
+    schema = {ROW: pl.UInt32, **{column(place): pl.String for place in range(len(header))}}
+    return with_fields(pl.DataFrame(numbered, schema=schema, orient="row"), map_columns(header))
+
 
 # Field and headers in falling priority, as the specification lists them.
 LISTED = [
@@ -29,10 +42,10 @@ LISTED = [
 
 @pytest.mark.spec("002 7.1.1")
 @pytest.mark.parametrize("field, header", [pytest.param(f, h, id=f"{h} is {f}") for f, names in LISTED for h in names])
-def test_columns_used_knows_every_listed_header(field, header):
+def test_map_columns_knows_every_listed_header(field, header):
     others = [name for needed, name in NEEDED.items() if needed != field]
     needs_a_price = ["SalePrice"] if field == "list_price" else []
-    assert columns_used([header, *others, *needs_a_price])[field] == header
+    assert used([header, *others, *needs_a_price])[field] == [header]
 
 
 @pytest.mark.spec("002 7.1.1")
@@ -41,8 +54,8 @@ def test_columns_used_knows_every_listed_header(field, header):
     ["SalePrice", "saleprice", "SALE_PRICE", " Sale  Price ", "sale_Price", "Sale\u00a0Price"],
     ids=["as listed", "small", "capitals", "spaces", "underscore", "no-break space"],
 )
-def test_columns_used_is_blind_to_case_spaces_and_underscores(header):
-    assert columns_used([*NEEDED.values(), header])["sale_price"] == header
+def test_map_columns_is_blind_to_case_spaces_and_underscores(header):
+    assert used([*NEEDED.values(), header])["sale_price"] == [header]
 
 
 @pytest.mark.spec("002 7.1.1")
@@ -59,17 +72,17 @@ def test_columns_used_is_blind_to_case_spaces_and_underscores(header):
         ("stock", "Stock_Availability", "InStock"),
     ],
 )
-def test_columns_used_takes_the_best_of_several(field, best, second):
-    rest = ["Name", "Url", "Price"]
-    assert columns_used([second, best, *rest])[field] == best
-    assert columns_used([best, second, *rest])[field] == best
+def test_map_columns_puts_the_best_of_several_first(field, best, second):
+    rest = [name for name in ("Name", "Url", "Price") if name != best]
+    assert used([second, best, *rest])[field][:2] == [best, second]
+    assert used([best, second, *rest])[field][:2] == [best, second]
 
 
-def test_columns_used_takes_the_first_of_two_that_differ_in_case_only():
-    assert columns_used(["NAME", "name", "Url", "Price"])["title"] == "NAME"
+def test_map_columns_puts_the_first_of_two_of_one_name_first():
+    assert used(["NAME", "name", "Url", "Price"])["title"] == ["NAME", "name"]
 
 
-def test_columns_used_knows_the_headers_of_the_network():
+def test_map_columns_knows_the_headers_of_the_network():
     header = [
         "Unique_Merchant_SKU",
         "Product_Name",
@@ -78,8 +91,8 @@ def test_columns_used_knows_the_headers_of_the_network():
         "Original_Price",
         "Stock_Availability",
     ]
-    fields = ("sku", "title", "url", "sale_price", "original_price", "stock")
-    assert columns_used(header) == dict(zip(fields, header, strict=True))
+    meant = ("sku", "title", "url", "sale_price", "original_price", "stock")
+    assert used(header) == {field: [name] for field, name in zip(meant, header, strict=True)}
 
 
 @pytest.mark.parametrize(
@@ -91,30 +104,53 @@ def test_columns_used_knows_the_headers_of_the_network():
         pytest.param(["SKU", "Colour"], "the title and the address and the price", id="none of them"),
     ],
 )
-def test_columns_used_refuses_a_file_that_lacks(header, lacking):
+def test_map_columns_refuses_a_file_that_lacks(header, lacking):
     with pytest.raises(ColumnsMissingError, match=lacking) as refused:
-        columns_used(header)
+        map_columns(header)
     assert refused.value.code == "MISSING_COLUMNS"
     assert ", ".join(header) in refused.value.hint
 
 
-def test_columns_used_names_a_wide_header_in_short():
+def test_map_columns_names_a_wide_header_in_short():
     with pytest.raises(ColumnsMissingError) as refused:
-        columns_used(f"column {number}" for number in range(1_000))
-    assert len(refused.value.hint) <= 500
+        map_columns([f"column {number}" for number in range(1_000)])
+    assert len(refused.value.hint) <= 550
+
+
+def test_map_columns_says_when_the_first_row_is_no_header():
+    with pytest.raises(ColumnsMissingError) as refused:
+        map_columns(["i-1", "Tent", "https://shop.example/1", "10.00"])
+    assert "its first row does not look like a header: i-1, Tent, https" in refused.value.hint
+
+
+def test_map_columns_tells_what_is_not_used():
+    assert map_columns(["Name", "Url", "Price", "Colour", "", "Price"]).unused == ["Colour", ""]
 
 
 def test_with_fields_trims_and_makes_blanks_null():
-    rows = pl.DataFrame({ROW: [2, 3], "Name": ["  Tent\t", "   "], "Url": ["u", None], "Price": ["", "1"]})
-    fields = with_fields(rows, columns_used(["Name", "Url", "Price"]))
-    assert fields.columns == ["row_number", *COLUMNS]
-    assert fields.select("row_number", "title", "url", "list_price", "brand").rows() == [
+    made = fields(["Name", "Url", "Price"], ["  Tent\t", "u", ""], ["   ", "\n", "1"])
+    assert made.columns == [ROW, *COLUMNS, "is_header"]
+    assert made.select(ROW, "title", "url", "list_price", "brand").rows() == [
         (2, "Tent", "u", None, None),
         (3, None, None, "1", None),
     ]
 
 
-def test_with_fields_drops_what_postgres_cannot_store():
-    rows = pl.DataFrame({ROW: [2], "Name": ["Te\x00nt"], "Url": ["\x00"], "Price": ["1"]})
-    fields = with_fields(rows, columns_used(["Name", "Url", "Price"]))
-    assert fields.select("title", "url").rows() == [("Tent", None)]
+@pytest.mark.spec("002 7.1.1")
+def test_with_fields_takes_of_each_row_the_best_column_that_is_not_blank():
+    header = ["Title", "Name", "Url", "ListPrice", "Price", "Price", "Current_Price", "Sale Price"]
+    rows = [
+        ["t", "n", "u", "1", "2", "3", "4", "5"],
+        ["t", " ", "u", "1", "", "3", "4", ""],
+        ["t", "", "u", "1", "", " ", "", ""],
+    ]
+    assert fields(header, *rows).select("title", "list_price", "sale_price").rows() == [
+        ("n", "2", "5"),
+        ("t", "3", "4"),
+        ("t", "1", None),
+    ]
+
+
+def test_with_fields_knows_a_row_that_repeats_the_header():
+    made = fields(["Name", "Url", "Price"], ["Name", " Url ", "Price"], ["Name", "https://a", "1"], ["", "", ""])
+    assert made["is_header"].to_list() == [True, False, False]
