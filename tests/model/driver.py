@@ -67,10 +67,6 @@ class World:
             self.session.script = self.script
         return self.session
 
-    def set_batch_rows(self, rows: int) -> None:
-        self.monkeypatch.setattr(load, "BATCH_ROWS", rows)
-        self.monkeypatch.setitem(load.batches.__kwdefaults__, "size", rows)
-
     def open_for_read(self, opened: Callable[[Path], Any]) -> Callable[[Path], Any]:
         faulty = partial(faulty_read, self.script, self.connect, opened)
         return lambda path: faulty(path) if path == self.path else opened(path)
@@ -118,7 +114,7 @@ class Driver:
     def run(self, step: Run) -> None:
         script, lag = self.world.script, timedelta(hours=step.lag)
         script.load(step.faults, lambda: self._move(lag))
-        self.world.set_batch_rows(step.batch_rows)
+        self.world.monkeypatch.setattr(load, "BATCH_ROWS", step.batch_rows)
         start = Start(clock=HandClock(self.hand), actor="test")
         try:
             with exclusive_run(steps.CATALOGUE, self.key, start) as run, disable_run_logger():

@@ -92,7 +92,7 @@ def _outcome(reference: Reference) -> str:
     if run.status == "FAILED":
         return "failed half-way" if run.has_batch else "failed"
     if run.skipped_reason:
-        return "skipped"
+        return "skipped, shown again" if run.is_promoted else "skipped"
     return "blocked" if run.blocked else "phase two failed" if run.step_failed else "promoted"
 
 

@@ -53,7 +53,9 @@ class Reference(Books):
         """Section 6.4: under the lock close the dead, look again, make a record, and end it whatever happens."""
         self.close_the_dead()
         self.refuse_unless_enabled()
-        run = RunRow(len(self.runs) + 1, self.now(), self.config_version, self.heartbeat_hours, self.gates)
+        run = RunRow(
+            len(self.runs) + 1, self.now(), self.config_version, self.heartbeat_hours, self.unchanged_policy, self.gates
+        )
         self.stamp = run.started_at
         self.runs.append(run)
         self.job_starts += 1
@@ -93,10 +95,19 @@ class Reference(Books):
         return "UNCHANGED_HASH" if last and last.sha256 == self.file.sha256 else None
 
     def _skip(self, run: RunRow, reason: str) -> None:
-        """Section 9.6: a record, and nothing else."""
+        """Section 9.6: a record, and nothing else; or, if the feed wants that, the file counts as seen again."""
         self._reach("settle", "before")
         run.skipped_reason = reason
+        processed = [other for other in self.runs if other.is_processed]
+        if run.unchanged_policy == "refresh" and processed and processed[-1].is_promoted:
+            self._refresh(run, processed[-1], at=self.now())
         self._close(run)
+
+    def _refresh(self, run: RunRow, last: RunRow, *, at: datetime) -> None:
+        """What the last promotion showed is shown again: its products, at its prices, as of now."""
+        run.seen, run.observed_at, run.is_promoted = last.seen, at, True
+        for product in (self.products[key] for key in last.seen):
+            product.last_seen_at = product.shown_seen_at = product.last_seen_success_at = at
 
     def _load(self, run: RunRow, step: Run) -> None:
         """Phase one: every row of every batch, one after the other; a batch is written whole or not at all."""

@@ -64,6 +64,7 @@ class RunRow:
     started_at: datetime
     config_version: int
     heartbeat_hours: int
+    unchanged_policy: str
     gates: dict[str, Any]
     status: str = "RUNNING"
     error_code: str | None = None

@@ -121,14 +121,10 @@ _waiting = weighted(
         st.tuples(st.builds(Run, GAPS, _files, faults=st.just((Fault("error", "settle"),) * 3))): 1,
     }
 )
-_fails_half_way = st.builds(
-    Run,
-    GAPS,
-    _small,
-    batch_rows=st.sampled_from([1, 2]),
-    faults=st.builds(Fault, st.sampled_from(["refused", "crash"]), st.just("batch"), st.integers(1, 3), st.just("after"))
-    .map(lambda fault: (fault,)),
-)  # fmt: skip
+_half_way = st.builds(
+    Fault, st.sampled_from(["refused", "crash"]), st.just("batch"), st.integers(1, 3), st.just("after")
+)
+_fails_half_way = st.builds(Run, GAPS, _small, batch_rows=st.sampled_from([1, 2]), faults=st.tuples(_half_way))
 _meanwhile = weighted(
     {
         st.just(()): 3,
@@ -149,6 +145,7 @@ _parts = weighted(
         st.tuples(_verdicts): 1,
         _decided: 4,
         st.tuples(_fails_half_way, st.just(CleanUp(1000))): 1,
+        st.tuples(st.just(Change("unchanged_policy", "refresh")), _plain_runs, st.builds(Run, GAPS)): 1,
     }
 )
 
