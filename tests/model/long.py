@@ -25,7 +25,7 @@ from tests.model.machine import Difference
 from tests.postgres import served
 
 ROOT = Path(__file__).parents[2]
-PER_DATABASE = 250  # histories; a new database then, so that the last ones are as quick as the first
+PER_DATABASE = 200  # histories; a new database then, so that the last ones are as quick as the first
 NOT_A_KIND = ("histories", "steps")
 
 
@@ -36,14 +36,14 @@ def main() -> int:
     parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="where the result goes")
     asked = parser.parse_args()
     counts: Counter[str] = Counter()
-    begun = time.monotonic()
+    begun, commit = time.monotonic(), commit_of_tree()
     try:
         play(asked.histories, asked.seed, counts)
     except Difference as difference:
         _say("\n".join([str(difference), *difference.__notes__]))
         _say(f"seed {asked.seed}, after {counts['histories']} histories")
         return 1
-    result = document(asked.seed, counts, seconds=time.monotonic() - begun)
+    result = document(commit, asked.seed, counts, seconds=time.monotonic() - begun)
     (asked.docs / "state-machine.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     (asked.docs / "state-machine.md").write_text(page(result), encoding="utf-8")
     return 0
@@ -63,12 +63,16 @@ def play(histories: int, seed: int, counts: Counter[str]) -> None:
                 _say(f"{first + size} histories, {counts['steps']} steps, {time.monotonic() - begun:.0f} s")
 
 
-def document(seed: int, counts: Counter[str], *, seconds: float) -> dict[str, Any]:
+def commit_of_tree() -> str:
     git = ["git", "-C", str(ROOT)]
     commit = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True).stdout
     changed = subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True, check=True).stdout
+    return commit.strip() + (" with changes" if changed else "")
+
+
+def document(commit: str, seed: int, counts: Counter[str], *, seconds: float) -> dict[str, Any]:
     return {
-        "commit": commit.strip() + (" with changes" if changed else ""),
+        "commit": commit,
         "seed": seed,
         "histories": counts["histories"],
         "steps": counts["steps"],
