@@ -229,7 +229,6 @@ class Reference(Books):
         if run.is_deleted:
             raise RefusedError(code="RUN_NOT_FOUND")
         self.close_the_dead()
-        self.refuse_if_removed()
         later = [other for other in self.runs if other.number > run.number and other.is_processed]
         rules = {
             "RUN_NOT_SUCCEEDED": run.status != "SUCCEEDED",
@@ -241,6 +240,7 @@ class Reference(Books):
         for code, is_broken in rules.items():
             if is_broken:
                 raise RefusedError(code=code)
+        self.refuse_if_removed()
 
 
 def _tries(attempt: Callable[[int], Any]) -> Any:
