@@ -114,7 +114,7 @@ def _made(name: str) -> bytes:
     except PermissionError as error:
         message = f"{path} is refused: {error.strerror or error}"
         raise KeyMissingError(message, hint=f"let its owner write there: chmod 700 {path.parent}") from error
-    if is_ours:
+    if is_ours and name == KEY_FILE:
         progress.tell(f"made a key for stored passwords: {path} (mode 600); they cannot be read without it")
     key = _read(name)
     if key is None:

@@ -37,4 +37,5 @@ def rotate() -> Reply:
     """
     with engine.connect() as conn:
         done = key_rotation.rotate(conn, Actor(getpass.getuser()))
-    return Reply(asdict(done), f"{len(done.feeds)} stored secrets are under key {done.key_id} now")
+    said = f"{len(done.feeds)} stored secrets moved; all of them are under key {done.key_id} now"
+    return Reply(asdict(done), said)

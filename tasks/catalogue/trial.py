@@ -109,7 +109,7 @@ def _age(age: timedelta) -> str:
     hours = int(age.total_seconds() // 3600)
     if hours < 0:
         return "dated in the future"
-    return f"{hours // 24} days" if hours >= 48 else f"{hours} hours" if hours else "less than an hour"
+    return f"{hours // 24} days" if hours >= 48 else f"{hours} h" if hours else "less than an hour"
 
 
 def _read(head: bytes, trial: Trial, remote: Remote, *, folder: Path) -> None:

@@ -1,5 +1,6 @@
 """A feed registered from a form, with its password from a block; and the bar in Prefect of a file on its way."""
 
+import json
 import logging
 import re
 from contextlib import suppress
@@ -11,7 +12,9 @@ from prefect.client.orchestration import get_client
 from blocks.feed_credentials import FeedCredentials
 from db.errors import BadRequestError
 from flows.register_feed import register_feed
+from flows.try_feed import try_feed
 from tasks import keyring, progress
+from tasks.errors import FileMissingError
 from tests.mill import after, csv_text, deliver, row
 
 PASSWORD = "correct horse battery"
@@ -100,6 +103,17 @@ def test_form_refuses_a_password_in_the_address_by_its_schema(prefect_session):
 def progress_artifacts():
     with get_client(sync_client=True) as client:
         return [found for found in client.read_artifacts() if found.key == "fetch-northfork"]
+
+
+def test_trial_from_a_form_says_what_it_found(mill):
+    mill.deliver(row(1), row(2))
+    try_feed("northfork")
+    with get_client(sync_client=True) as client:
+        tables = [json.loads(found.data) for found in client.read_artifacts() if found.type == "table"]
+    assert any(step.get("found") == "the first 2 parsed, 0 rejected" for steps in tables for step in steps)
+    mill.path.unlink()
+    with pytest.raises(FileMissingError):
+        try_feed("northfork")
 
 
 @pytest.mark.spec("002 17.4")
