@@ -54,6 +54,7 @@ BAD_SETTINGS = [
     pytest.param({"port": 65536}, "port_range", id="port past the last"),
     pytest.param({"max_file_size_bytes": 0}, "max_file_size_bytes_positive", id="no bytes allowed"),
     pytest.param({"max_row_count": 0}, "max_row_count_positive", id="no rows allowed"),
+    pytest.param({"max_product_count": 0}, "max_product_count_positive", id="no products allowed"),
     pytest.param({"transport": "SFTP"}, "host_unless_file", id="a server without a host"),
     pytest.param({"host": "files.example.com"}, "host_unless_file", id="a local file on a host"),
     pytest.param({"secret_ciphertext": b"x"}, "secret_has_its_key_id", id="a secret without its key id"),
