@@ -11,6 +11,7 @@ _REDIRECT_PARAMETERS = ("u", "url")
 _REDIRECT_HOSTS = ("pxf.io", "sjv.io", "evyy.net", "7eer.net", "ojrq.net")
 # What needs no decoding and encoding: most addresses, and ten times as fast.
 _SIMPLE = re.compile(r"(https?)://([A-Za-z0-9.-]+)(/[^?#\s\[\]]*)?(?:\?([A-Za-z0-9_.~=&-]*))?", flags=re.IGNORECASE)
+_NOT_UTF8 = re.compile("[\udc80-\udcff]")  # how Python writes such bytes in a text
 
 
 def canonical_url(url: str) -> str:
@@ -61,11 +62,17 @@ def _unwrapped(url: str) -> str:
     for pair in query.partition("#")[0].split("&"):
         name, _, value = pair.partition("=")
         if name in _REDIRECT_PARAMETERS:
-            targets.setdefault(name, unquote_plus(value))
+            targets.setdefault(name, _unescaped(value))
     for name in _REDIRECT_PARAMETERS:
         if targets.get(name, "").lower().startswith(("http://", "https://")):
             return targets[name]
     return url
+
+
+def _unescaped(value: str) -> str:
+    """As text; what is not UTF-8 stays escaped."""
+    text = unquote_plus(value, errors="surrogateescape")
+    return text if text.isascii() else _NOT_UTF8.sub(lambda found: f"%{ord(found[0]) - 0xDC00:02X}", text)
 
 
 @lru_cache(maxsize=1024)
