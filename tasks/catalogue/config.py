@@ -59,7 +59,7 @@ def valid_range(value: int, bounds: tuple[int, int], option: str) -> int:
 
 
 def valid_limit(value: int, option: str) -> int:
-    return valid_range(value, (1, 2**31 - 1 if option == "--max-rows" else 2**53), option)
+    return valid_range(value, (1, 2**53 if option == "--max-bytes" else 2**31 - 1), option)
 
 
 def valid_fingerprint(text: str) -> str:

@@ -56,10 +56,5 @@ def price_reason(*, now: datetime, heartbeat_hours: int) -> pl.Expr:
     return reason.cast(REASON)
 
 
-def writes() -> pl.Expr:
-    """Whether a product writes something beside its sighting."""
-    return needs_attributes() | pl.col("price_reason").is_not_null()
-
-
 def needs_attributes() -> pl.Expr:
     return pl.col("product_id").is_null() | pl.col("is_changed")

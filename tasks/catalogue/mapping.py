@@ -78,7 +78,8 @@ def map_columns(header: Sequence[str]) -> Mapping:
 
 
 def _what_is_there(header: Sequence[str], *, is_header: bool) -> str:
-    shown = ", ".join(header)[:500]
+    names = ("".join(character if character.isprintable() else " " for character in name) for name in header)
+    shown = ", ".join(names)[:500]
     return f"its columns are: {shown}" if is_header else f"its first row does not look like a header: {shown}"
 
 

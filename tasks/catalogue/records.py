@@ -109,7 +109,8 @@ class _Splitter:
         end = int(newlines[-1]) + 1
         # Of each record, not of all together: a short one and a long one would make up for each other.
         cells = np.diff(np.searchsorted(delimiters, newlines), prepend=0) + 1
-        if not (cells == self._width).all() or not _lengths_are_regular(text, newlines):
+        longest = np.diff(newlines, prepend=-1).max()
+        if not (cells == self._width).all() or longest > MOST_RECORD_BYTES:
             return None
         piece = Piece(self._row, newlines.size, data=self._rest[:end], ends=newlines)
         self._rest = self._rest[end:]
@@ -125,13 +126,6 @@ class _Splitter:
         closes = (after == self._delimiter) | (after == _NEWLINE) | (after == self._quote)
         closes |= (after == _RETURN) & (text[closing + 2] == _NEWLINE)
         return bool(opens.all() and closes.all())
-
-
-def _lengths_are_regular(text: npt.NDArray[np.uint8], newlines: Positions) -> bool:
-    """No blank line and no endless one."""
-    lengths = np.diff(newlines, prepend=-1)
-    blank = (lengths == 1) | ((lengths == 2) & (text[newlines - 1] == _RETURN))
-    return bool(lengths.max() <= MOST_RECORD_BYTES and not blank.any())
 
 
 class _Fields:

@@ -289,16 +289,21 @@ FAILING = {
     "binary": (bytes(range(256)) * 20, "PARSE_ERROR"),
     "no usable row": (csv_text([row(1, price="free"), row(2, name="")]), "NO_USABLE_ROWS"),
     "missing columns": ("SKU,Colour\n1,red\n", "MISSING_COLUMNS"),
-    "ragged": (csv_text(three()) + "one,cell,and,another" + ",more" * 20 + "\n", "PARSE_ERROR"),
     "damaged gzip": (gzip.compress(b"x,y\n1,2\n")[:-8] + bytes(8), "FILE_DAMAGED"),
     "too many rows": (csv_text([row(number) for number in range(1, 12)]), "ROW_COUNT_LIMIT_EXCEEDED"),
+    "too many products": (csv_text([row(number) for number in range(1, 11)]), "UNIQUE_PRODUCT_LIMIT_EXCEEDED"),
     "too many bytes": (csv_text([row(1, name="x" * 6_000)]), "FILE_SIZE_LIMIT_EXCEEDED"),
+    "too many bytes in gzip": (
+        gzip.compress(csv_text([row(1, name="x" * 120_000)]).encode()),
+        "FILE_SIZE_LIMIT_EXCEEDED",
+    ),
 }
 
 
+@pytest.mark.spec("002 7.3.1")
 @pytest.mark.parametrize("content, code", FAILING.values(), ids=FAILING.keys())
 def test_failing_file_changes_nothing(drawer, content, code):
-    mill = drawer.put_on_file(max_row_count=10, max_file_size_bytes=6_000)
+    mill = drawer.put_on_file(max_row_count=10, max_product_count=9, max_file_size_bytes=6_000)
     mill.deliver(*three())
     original = mill.path.read_bytes()
     mill.run(at=after(1))
@@ -319,6 +324,24 @@ def test_failing_file_changes_nothing(drawer, content, code):
     assert mill.counts(mill.feed(), *LAST_FILE, "consecutive_failures") == (None, None, None, 1)
     deliver(mill.path, original)
     assert mill.run(at=after(3))["skipped_reason"] is None
+
+
+def test_broken_rows_are_rejected_and_the_others_taken(mill):
+    ragged, open_quote = "one,cell,and,another", 'i-9,"Tent'
+    deliver(mill.path, csv_text(three()) + f"{ragged}\n{open_quote}\n")
+    record = mill.run(at=after(1))
+    assert mill.counts(record, "status", "rows_read", "products_upserted", "products_rejected") == (
+        "SUCCEEDED",
+        5,
+        3,
+        2,
+    )
+    assert record["rejected_by_code"] == {"MALFORMED_QUOTES": 1, "RAGGED_ROW": 1}
+    samples = mill.conn.execute("SELECT code, row_number, raw_row FROM affiliate_feed_run_errors ORDER BY row_number")
+    assert [tuple(sample.values()) for sample in samples] == [
+        ("RAGGED_ROW", 5, ragged),
+        ("MALFORMED_QUOTES", 6, open_quote),
+    ]
 
 
 def test_file_that_ends_early_may_still_be_uploading(mill):
@@ -607,7 +630,13 @@ def test_ledger_of_a_success(mill):
     mill.deliver(*three())
     record = mill.run(at=after(1))
     judged = ["CIRCUIT_BREAKER_START", "CIRCUIT_BREAKER_PASSED", "PROMOTE_START", "PROMOTE_COMPLETE"]
-    assert ledger(mill) == ("success", "completed", "SUCCEEDED", "summary", ["job.started", *judged, "job.completed"])
+    assert ledger(mill) == (
+        "success",
+        "completed",
+        "SUCCEEDED",
+        "summary",
+        ["job.started", "PARSE_COMPLETE", *judged, "job.completed"],
+    )
     [job] = mill.jobs()
     assert mill.counts(job, "slot", "trigger", "attempt", "run_id") == (after(1), "MANUAL", 1, record["id"])
     assert job["correlation_id"] == record["correlation_id"]

@@ -199,7 +199,7 @@ def test_missing_file_is_told_in_one_line(feedmill, drawer, tmp_path):
 
 def test_unreadable_file_is_told_in_one_line(feedmill, mill):
     deliver(mill.path, bytes(range(256)))
-    failed(feedmill("run", mill.key, *at(1), "--json"), "PARSE_ERROR", "zero bytes")
+    failed(feedmill("run", mill.key, *at(1), "--json"), "PARSE_ERROR", "control characters")
     assert "PARSE_ERROR" in feedmill("run", mill.key, *at(2)).out
 
 

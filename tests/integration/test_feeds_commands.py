@@ -94,12 +94,25 @@ def everything(conn):
 
 
 def test_add_prints_the_feed_as_stored(add, conn):
-    said = add("northfork", "--every", "6", "--expiry-hours", "72", "--gate", "spike=0.5", "--max-rows", "10")
+    said = add(
+        "northfork",
+        "--every",
+        "6",
+        "--expiry-hours",
+        "72",
+        "--gate",
+        "spike=0.5",
+        "--max-rows",
+        "10",
+        "--max-products",
+        "9",
+    )
     assert (said.code, said.err) == (0, "")
     expected = {
         "key": "northfork", "tenant": "default", "retailer": "Northfork", "status": "DRAFT", "every_hours": 6,
         "url": "sftp://feeds@files.example.com:22/catalog.csv.gz", "expiry_hours": 72, "heartbeat_hours": 24,
-        "gates": {"spike": 0.5}, "max_rows": 10, "max_bytes": 500_000_000, "unchanged": "age", "is_primary": False,
+        "gates": {"spike": 0.5}, "max_rows": 10, "max_products": 9, "max_bytes": 500_000_000, "unchanged": "age",
+        "is_primary": False,
         "has_password": False, "manual_run_pending": False, "consecutive_failures": 0, "last_run_at": None,
         "next_run_at": "2020-01-01T06:00:00Z", "created_at": AT, "updated_at": AT, "created_by": getpass.getuser(),
         "host_key_fingerprint": None, "account_id": None, "tracking_template": None,
@@ -115,6 +128,7 @@ def test_add_without_options_takes_the_defaults(add, conn):
     document = add().document
     assert (document["status"], document["every_hours"], document["next_run_at"]) == ("DRAFT", None, None)
     assert (document["expiry_hours"], document["max_bytes"], document["max_rows"]) == (48, 500_000_000, 500_000)
+    assert (document["max_products"], stored(conn)["max_product_count"]) == (500_000, None)  # as many as rows
     assert stored(conn)["max_file_size_bytes"] is None
 
 
@@ -165,6 +179,8 @@ BAD_OPTIONS = [
     pytest.param(["--host-key", "MD5:ab"], id="another kind of fingerprint"),
     pytest.param(["--max-rows", "0"], id="no rows"),
     pytest.param(["--max-rows", str(2**31)], id="more rows than a number holds"),
+    pytest.param(["--max-products", "0"], id="no products"),
+    pytest.param(["--max-products", str(2**31)], id="more products than a number holds"),
     pytest.param(["--max-bytes", "0"], id="no bytes"),
     pytest.param(["--max-bytes", "5MB"], id="bytes in words"),
     pytest.param(["--tracking-template", "ftp://go.example"], id="a template that is no web address"),

@@ -101,6 +101,8 @@ def test_valid_range_refuses_what_lies_outside(hours):
         pytest.param(1, "--max-rows", True, id="one row"),
         pytest.param(2**31 - 1, "--max-rows", True, id="as many rows as the column holds"),
         pytest.param(2**31, "--max-rows", False, id="one row more"),
+        pytest.param(2**31 - 1, "--max-products", True, id="as many products as the column holds"),
+        pytest.param(2**31, "--max-products", False, id="one product more"),
         pytest.param(0, "--max-bytes", False, id="no bytes"),
         pytest.param(2**40, "--max-bytes", True, id="a terabyte"),
         pytest.param(2**63, "--max-bytes", False, id="more bytes than the column holds"),

@@ -88,6 +88,7 @@ def test_detect_refuses_an_empty_file(tmp_path, content):
     "content, said",
     [
         pytest.param(bytes(range(256)) + bytes(100), "zero bytes", id="binary"),
+        pytest.param(bytes(range(256)) * 20, "control characters", id="every byte there is"),
         pytest.param("Names\nA\n", "no comma, tab, semicolon or pipe", id="one column"),
         pytest.param("<!DOCTYPE html>\n<p>Sorry</p>\n", "no comma, tab, semicolon or pipe", id="a page"),
         pytest.param(gzip.compress(gzip.compress(TEXT.encode())), "gzip inside gzip", id="gzip in gzip"),
@@ -96,7 +97,7 @@ def test_detect_refuses_an_empty_file(tmp_path, content):
         pytest.param(b"PK\x03\x04rest", "a zip archive", id="zip"),
         pytest.param(bz2.compress(TEXT.encode()), "bzip2", id="bzip2"),
         pytest.param(lzma.compress(TEXT.encode()), "xz", id="xz"),
-        pytest.param(zlib.compress(TEXT.encode()), "no comma", id="zlib without gzip"),
+        pytest.param(zlib.compress(TEXT.encode()), "not text|no comma", id="zlib without gzip"),
     ],
 )
 def test_detect_refuses_what_is_no_delimited_text(tmp_path, content, said):

@@ -41,6 +41,8 @@ def test_canonical_url(url, canonical):
 def test_canonical_url_keeps_two_values_apart_whatever_their_encoding():
     """Old shops escape in Latin-1: é is %E9 and è is %E8."""
     assert canonical_url(f"{PAGE}?c=%E9") != canonical_url(f"{PAGE}?c=%E8")
+    assert canonical_url(f"{IMPACT}?u={PAGE}%3Fc=%E9") == canonical_url(f"{PAGE}?c=%E9")
+    assert canonical_url(f"{IMPACT}?u={PAGE}/%E9") == f"{PAGE}/%E9"
 
 
 @pytest.mark.spec("002 3.4")

@@ -123,6 +123,12 @@ def test_map_columns_says_when_the_first_row_is_no_header():
     assert "its first row does not look like a header: i-1, Tent, https" in refused.value.hint
 
 
+def test_map_columns_shows_a_header_in_one_line():
+    with pytest.raises(ColumnsMissingError) as refused:
+        map_columns(["SKU", "Col\nour", "\x1b[31m"])
+    assert refused.value.hint == "its columns are: SKU, Col our,  [31m"
+
+
 def test_map_columns_tells_what_is_not_used():
     assert map_columns(["Name", "Url", "Price", "Colour", "", "Price"]).unused == ["Colour", ""]
 

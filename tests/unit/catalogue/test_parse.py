@@ -129,6 +129,12 @@ def test_records_are_as_written(read, content, header, table):
             [(2, "MALFORMED_QUOTES", b'1,"A"\rx,1')],
             id="a return behind a closing quote",
         ),
+        pytest.param(
+            '1,A "x, y",1\n2,B,2\n',
+            [(3, "2")],
+            [(2, "RAGGED_ROW", b'1,A "x, y",1')],
+            id="a quote within a text quotes nothing",
+        ),
         pytest.param("\n\r\n1,A,1\n\n\n2,B,2\n\n", [(4, "1"), (7, "2")], [], id="blank lines are numbered, not read"),
         pytest.param('"1\n1",A,1\n2,B,2\n', [(2, "1\n1"), (3, "2")], [], id="a quoted line end makes no row"),
         pytest.param(

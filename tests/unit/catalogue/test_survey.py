@@ -154,6 +154,13 @@ def test_one_strange_cell_does_not_spoil_the_file(read):
     assert (surveyed.products.height, surveyed.rejected_by_code) == (1, {"INVALID_PRICE": 1})
 
 
+def test_encoding_and_decimal_sign_may_both_be_found_out_late(read):
+    many = [f'i-{n},,Tent,https://a/{n},"{n},50"' for n in range(1, 10_000)]
+    surveyed = read(lines(*many, 'i-0,,Zelt für 2,https://a,"1.299,00"').encode("cp1252"))
+    assert (surveyed.reading.dialect.encoding, surveyed.reading.dialect.decimal) == ("cp1252", ",")
+    assert (surveyed.products["price"][0], surveyed.products["price"][-1]) == (15_000, 12_990_000)
+
+
 def test_separator_inside_a_cell_is_not_a_separator_of_the_fingerprint(read):
     header = "SKU,Name,Url,Price,Brand,Category\n"
     one = read(lines("1,T,https://a,1,x\x1fy,z", header=header))
