@@ -4,7 +4,7 @@ import pytest
 
 import feedmill as api
 from db.clock import Clock
-from tasks.catalogue import approval, registry
+from tasks.catalogue import approval, breaker, registry
 from tests.mill import after, row
 from tests.plain import PlainMill
 
@@ -142,46 +142,41 @@ def test_products_that_left_the_file_are_not_counted(mill):
 
 
 def test_stock_is_a_share_of_what_was_in_stock(mill):
-    """Of forty products twenty are out; of the other twenty eleven sell out, five come back, two new ones are there."""
+    """Of forty products twenty are out; of the other twenty 17 sell out, five come back, two new ones are there."""
     deliver(mill, range(1, 21), stock="N")
     assert mill.run(at=after(2))["promotion_seq"] == 2
-    deliver(mill, range(6, 32), others=[*EVERY, 98, 99], stock="N")
+    deliver(mill, range(6, 38), others=[*EVERY, 98, 99], stock="N")
     record = mill.run(at=after(3))
     [reason] = record["blocked_reasons"]
     figures = ("code", "sold_out_count", "in_stock_before_count", "threshold_percent")
-    assert mill.counts(reason, *figures) == ("OUT_OF_STOCK_SPIKE", 11, 20, 0.5)
+    assert mill.counts(reason, *figures) == ("OUT_OF_STOCK_SPIKE", 17, 20, 0.8)
 
 
 def test_product_that_returns_is_not_counted_as_sold_out(mill):
     mill.deliver(*(row(n) for n in range(1, 31)))
     mill.run(at=after(2))
-    deliver(mill, range(1, 17), stock="N")
+    deliver(mill, range(1, 26), stock="N")
     [reason] = mill.run(at=after(3))["blocked_reasons"]
-    assert (reason["sold_out_count"], reason["in_stock_before_count"]) == (16, 30)
+    assert (reason["sold_out_count"], reason["in_stock_before_count"]) == (25, 30)
 
 
-@pytest.mark.parametrize(
-    "after_price, factor",
-    [
-        pytest.param("900.00", "100", id="nine tenths of a hundredfold"),
-        pytest.param("899.99", None, id="less than that"),
-        pytest.param("1099.99", "100", id="just under eleven tenths"),
-        pytest.param("1100.00", None, id="eleven tenths"),
-        pytest.param("10000.00", "1000", id="a thousandfold"),
-        pytest.param("1.00", "0.1", id="a tenth"),
-        pytest.param("0.09", "0.01", id="a hundredth, rounded"),
-        pytest.param("0.0100", "0.001", id="a thousandth"),
-        pytest.param("20.00", None, id="doubled"),
-        pytest.param("3.00", None, id="seventy percent off"),
-    ],
-)
-def test_factor_is_near_a_power_of_ten(drawer, after_price, factor):
+# What becomes of a price of 10.00, and the factor that this is near.
+MOVES = {
+    "900.00": "100", "899.99": None, "1099.99": "100", "1100.00": None, "10000.00": "1000", "90.00": "10", "110.00": None,
+    "1.00": "0.1", "0.89": None, "0.09": "0.01", "0.0100": "0.001", "20.00": None, "3.00": None,
+}  # fmt: skip
+
+
+def test_factor_is_near_a_power_of_ten(drawer):
+    """Two products for each price; the borders belong to the band above them."""
     mill = drawer.put_on_file()
-    mill.deliver(*(row(n, price="10.00") for n in EVERY))
+    numbers = range(1, 2 * len(MOVES) + 1)
+    mill.deliver(*(row(n, price="10.00") for n in numbers))
     mill.run(at=after(1))
-    mill.deliver(*(row(n, price=after_price) for n in EVERY))
-    reasons = mill.run(at=after(2))["blocked_reasons"]
-    assert [reason["by_factor"] for reason in reasons] == ([{factor: SIZE}] if factor else [])
+    mill.deliver(*(row(n, price=price) for n, price in zip(numbers, [*MOVES, *MOVES], strict=True)))
+    [reason] = mill.run(at=after(2))["blocked_reasons"]
+    expected = {factor: 2 * list(MOVES.values()).count(factor) for factor in breaker.FACTORS}
+    assert reason["by_factor"] == expected
 
 
 def test_evidence_shows_what_each_gate_saw(mill):

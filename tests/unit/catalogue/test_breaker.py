@@ -116,8 +116,8 @@ def test_currency(seen, changed, blocked):
 @pytest.mark.parametrize(
     "before, sold_out, blocked",
     [
-        pytest.param(1_000, 500, False, id="exactly half passes"),
-        pytest.param(1_000, 501, True, id="one product more blocks"),
+        pytest.param(1_000, 800, False, id="exactly eight tenths pass"),
+        pytest.param(1_000, 801, True, id="one product more blocks"),
         pytest.param(9, 9, False, id="all of nine pass"),
         pytest.param(10, 10, True, id="all of ten do not"),
         pytest.param(0, 0, False, id="nothing was in stock"),
@@ -180,7 +180,7 @@ def without(gate):
         ),
         pytest.param({"spike": False}, without("spike"), id="one is off"),
         pytest.param(dict.fromkeys(GATES, False), {}, id="all are off"),
-        pytest.param({"stock": 0.8}, {**DEFAULTS, "stock": Limits(0.8, 10)}, id="a bare share of another"),
+        pytest.param({"stock": 0.6}, {**DEFAULTS, "stock": Limits(0.6, 10)}, id="a bare share of another"),
     ],
 )
 def test_limits_of_a_feed(gates, expected):
