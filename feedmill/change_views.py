@@ -1,6 +1,6 @@
 """What people get to see of offers that a run that waits would change: why it waits, how prices move, samples."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from rich.console import RenderableType
 
@@ -9,9 +9,9 @@ from feedmill.documents import Document
 
 _BAR = 40  # characters of the longest line
 _SAMPLES = {
-    "price_factor": "prices moved by a power of ten, a sample",
-    "currency": "in another currency, a sample",
-    "stock": "sold out, a sample",
+    "PRICE_FACTOR_SPIKE": ("price_factor_sample", "prices moved by a power of ten, a sample"),
+    "CURRENCY_SPIKE": ("currency_sample", "in another currency, a sample"),
+    "OUT_OF_STOCK_SPIKE": ("stock_sample", "sold out, a sample"),
 }
 
 
@@ -63,8 +63,8 @@ def _share(reason: Document, name: str) -> str:
     return f"{reason[name]:.1%}; {allowed} may pass"
 
 
-def offer_changes(changes: Document) -> Iterator[RenderableType]:
-    """How prices, currencies and stock would change, and for each kind a sample."""
+def offer_changes(changes: Document, codes: Collection[str]) -> Iterator[RenderableType]:
+    """How prices, currencies and stock would change, and a sample for each of the reasons."""
     if changes["factors"]:
         yield "\nprices by the factor of their move"
         yield _bars(changes["factors"])
@@ -73,10 +73,10 @@ def offer_changes(changes: Document) -> Iterator[RenderableType]:
         yield f"\ncurrencies: {', '.join(said)}"
     if changes["stock"]:
         yield "\nstock: " + ", ".join(f"{count:,} {way.replace('_', ' ')}" for way, count in changes["stock"].items())
-    for gate, title in _SAMPLES.items():
-        if changes[f"{gate}_sample"]:
+    for code, (name, title) in _SAMPLES.items():
+        if code in codes:
             yield f"\n{title}"
-            yield _sample(changes[f"{gate}_sample"])
+            yield _sample(changes[name])
 
 
 def _bars(bands: list[Document]) -> RenderableType:

@@ -32,7 +32,7 @@ def _sections(evidence: Document) -> Iterator[RenderableType]:
         yield "\nprices that would move most"
         yield _price_moves(evidence["price_moves"])
     if evidence.get("offer_changes"):
-        yield from change_views.offer_changes(evidence["offer_changes"])
+        yield from change_views.offer_changes(evidence["offer_changes"], codes)
     yield "\nthis run and those before it"
     yield _runs([evidence, *evidence["runs_before"]])
 

@@ -148,7 +148,7 @@ DEFAULTS: Mapping[str, Limits] = {
     "url_hash": Limits(0.50, most=1_000),
     "price_factor": Limits(0.10, least=10),
     "currency": Limits(0.10, least=10),
-    "stock": Limits(0.50, least=10),
+    "stock": Limits(0.80, least=10),
 }
 _CHECKS: Mapping[str, Check] = {
     "spike": spike,
