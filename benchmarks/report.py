@@ -52,14 +52,14 @@ def save(name: str, result: Mapping[str, Any]) -> Path:
     return path
 
 
-def write_section(name: str, lines: Sequence[str]) -> None:
-    """Put these lines in place of the section of that name in the README, or at its end."""
+def write_section(name: str, lines: Sequence[str], *, page: Path = README) -> None:
+    """Put these lines in place of the section of that name in the README or another page, or at its end."""
     begin, end = f"<!-- {name}: made from results/{name}.json -->", f"<!-- end of {name} -->"
-    text = README.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
     section = "\n".join([begin, *lines, end])
     if begin in text:
         before, _, rest = text.partition(begin)
         text = before + section + rest.partition(end)[2]
     else:
         text = f"{text.rstrip()}\n\n{section}\n"
-    README.write_text(text, encoding="utf-8")
+    page.write_text(text, encoding="utf-8")

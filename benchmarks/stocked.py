@@ -44,7 +44,8 @@ _SIGHTINGS = """
 _FIGURES = """
     UPDATE catalogue_runs
        SET products_upserted = seen.count, products_created = 0, products_changed = 0, products_unchanged = seen.count,
-           rows_read = seen.count, products_rejected = 0, url_hash_fallback_count = 0
+           rows_read = seen.count, products_rejected = 0, url_hash_fallback_count = 0,
+           products_in_stock = seen.count
       FROM (SELECT sum(cardinality(product_ids)) AS count FROM sightings WHERE obs_seq = %(obs_seq)s) seen
      WHERE run_id = %(run_id)s
 """

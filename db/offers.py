@@ -1,6 +1,8 @@
 """What may be read from the shelf: offers, prices, and the evidence on a run that waits."""
 
+from collections.abc import Sequence
 from datetime import datetime
+from decimal import Decimal
 from uuid import UUID
 
 from db.engine import Connection, Row
@@ -57,6 +59,26 @@ def select_move_groups(conn: Connection, tenant_id: str, run_id: UUID, *, enteri
 def select_price_moves(conn: Connection, tenant_id: str, run_id: UUID, *, limit: int) -> list[Row]:
     params = {"tenant_id": tenant_id, "run_id": run_id, "limit": limit}
     return conn.execute(load_sql("shelf/select_price_moves"), params).fetchall()
+
+
+def select_offer_changes(
+    conn: Connection, tenant_id: str, run_id: UUID, *, gate: str, factors: Sequence[str], near: str, limit: int
+) -> list[Row]:
+    """Products that a waiting run would change in the way that a gate looks at."""
+    params = {"tenant_id": tenant_id, "run_id": run_id, "gate": gate}
+    by = {"factors": list(factors), "near": near, "limit": limit}
+    return conn.execute(load_sql("shelf/select_offer_changes"), {**params, **by}).fetchall()
+
+
+def select_offer_change_counts(
+    conn: Connection, tenant_id: str, run_id: UUID, *, edges: Sequence[Decimal]
+) -> dict[str, list[Row]]:
+    """What a waiting run would change about offers, counted: by `factor`, `currency` and `stock`."""
+    params = {"tenant_id": tenant_id, "run_id": run_id, "edges": list(edges)}
+    counted: dict[str, list[Row]] = {"factor": [], "currency": [], "stock": []}
+    for row in conn.execute(load_sql("shelf/select_offer_change_counts"), params):
+        counted[row["kind"]].append(row)
+    return counted
 
 
 def select_runs_before(conn: Connection, tenant_id: str, run_id: UUID, *, limit: int) -> list[Row]:

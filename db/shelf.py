@@ -1,5 +1,6 @@
 """The statements of the shelf: what a run would move on it, promotion, and the end of a run that waited."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -49,6 +50,12 @@ def create_moves(conn: Connection, seen: Observation) -> None:
 
 def count_moves(conn: Connection, seen: Observation) -> ShelfCounts:
     return ShelfCounts(**only_row(conn.execute(load_sql("shelf/count_moves"), vars(seen))))
+
+
+def count_offer_changes(conn: Connection, seen: Observation, *, factors: Sequence[str], near: str) -> Row:
+    """What the observation changes about the products that stay on the shelf; after `create_moves`."""
+    params = {**vars(seen), "factors": list(factors), "near": near}
+    return only_row(conn.execute(load_sql("shelf/count_offer_changes"), params))
 
 
 def fold(conn: Connection, seen: Observation) -> None:

@@ -1,4 +1,4 @@
-"""The main job end to end, in a folder of its own: a local SFTP server, two days of a catalogue, a file gone wrong."""
+"""The main job end to end, in a folder of its own: a local SFTP server, two days of a catalogue, files gone wrong."""
 
 import os
 import secrets
@@ -23,6 +23,7 @@ from feedmill.sftp_server import LocalSftpServer
 from feedmill.simulator.assortment import RETAILER
 from feedmill.simulator.catalogue import Catalogue, make_catalogue
 from feedmill.simulator.days import Changes, compare, next_day
+from feedmill.simulator.faults import FAULTS, write_faulty
 from feedmill.simulator.files import write_csv
 from tasks.catalogue import approval, config, registry
 
@@ -32,6 +33,7 @@ HISTORIES = 5
 _SEED = 7
 _FILE = "catalog.csv.gz"
 _OVERNIGHT = timedelta(hours=14)  # both less than the day after which unchanged prices are written again
+_FAULTS = {"cents_for_units": timedelta(hours=16), "all_out_of_stock": timedelta(hours=18)}
 _EVENING = timedelta(hours=22)
 _LOST = 0.6
 _OPERATOR = "ann"
@@ -108,16 +110,35 @@ def _two_days(demo: Demo) -> list[Document]:
     _show_histories(demo, second)
     again = now + _OVERNIGHT + timedelta(hours=1)
     runs.append(_day(demo, "Day two again: the same file", second, second, at=again))
+    runs += [_rejected(demo, second, fault, at=now + later) for fault, later in _FAULTS.items()]
     runs.append(_bad_day(demo, second, at=now + _EVENING))
     return runs
+
+
+def _rejected(demo: Demo, catalogue: Catalogue, fault: str, *, at: datetime) -> Document:
+    """A file that a gate holds back for what it says: looked at and rejected. The run as it was decided."""
+    title = FAULTS[fault].title
+    demo.console.rule(Text(f"Day two, {at:%H:%M}: {title}", style="bold"), align="left")
+    write_faulty(fault, catalogue, demo.files / _FILE)
+    blocked = _run(demo, at=at)
+    _show_evidence(demo, blocked)
+    actor = registry.Actor(_OPERATOR, Clock(at + timedelta(minutes=30)))
+    decision = approval.reject(blocked["id"], f"{title}: their export is wrong", actor)
+    demo.console.rule(Text(f"Rejected by {_OPERATOR}: the shelf stays as it was", style="bold"), align="left")
+    demo.console.print("")
+    return documents.run(decision.run)
+
+
+def _show_evidence(demo: Demo, blocked: Document) -> None:
+    demo.console.rule(Text("Nothing changed on the shelf; what a person looks at", style="bold"), align="left")
+    demo.console.print(evidence_views.evidence_report(reading.evidence(blocked["id"]) or {}), "")
 
 
 def _bad_day(demo: Demo, before: Catalogue, *, at: datetime) -> Document:
     """A file that lost most of its rows: held back, looked at, approved. The run as it was decided."""
     cut_short = next_day(before, seed=_SEED, gone=_LOST)
     blocked = _day(demo, f"The evening: a file that lost {_LOST:.0%} of its rows", before, cut_short, at=at)
-    demo.console.rule(Text("Nothing was taken off the shelf; what a person looks at", style="bold"), align="left")
-    demo.console.print(evidence_views.evidence_report(reading.evidence(blocked["id"]) or {}), "")
+    _show_evidence(demo, blocked)
     decision = approval.approve(blocked["id"], registry.Actor(_OPERATOR, Clock(at + timedelta(hours=1))))
     later = at + timedelta(hours=1 + registry.FeedSettings.expiry_hours)
     demo.console.rule(Text(f"Approved by {_OPERATOR}", style="bold"), align="left")
@@ -131,6 +152,11 @@ def _day(demo: Demo, title: str, before: Catalogue, after: Catalogue, *, at: dat
     if after is not before:
         write_csv(after, demo.files / _FILE)
     demo.console.print(_news(compare(before, after)) if before.products else f"{len(after.products):,} products")
+    return _run(demo, at=at)
+
+
+def _run(demo: Demo, *, at: datetime) -> Document:
+    """A run of whatever file lies there, and what is on the shelf after it."""
     record, error = running.run_now(KEY, clock=Clock(at))
     if error is not None:
         raise error

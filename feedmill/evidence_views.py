@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
 
-from feedmill import views
+from feedmill import change_views, views
 from feedmill.documents import Document
 
 
@@ -21,14 +21,18 @@ def evidence_report(evidence: Document) -> RenderableType:
 
 def _sections(evidence: Document) -> Iterator[RenderableType]:
     counts = (evidence["would_expire_count"], evidence["active_count_before"], evidence["expire_share"])
-    if None not in counts:
+    codes = {reason["code"] for reason in evidence["blocked_reasons"]}
+    if None not in counts and "SPIKE_THRESHOLD_EXCEEDED" not in codes:
         yield "\n{:,} of {:,} products on the shelf would go, {:.1%}".format(*counts)
+    yield from change_views.reasons(evidence["blocked_reasons"])
     for name, title in (("would_go", "would go"), ("would_come", "would come")):
         if evidence.get(name, {}).get("sample"):
             yield from _moves(evidence[name], title)
     if evidence.get("price_moves"):
         yield "\nprices that would move most"
         yield _price_moves(evidence["price_moves"])
+    if evidence.get("offer_changes"):
+        yield from change_views.offer_changes(evidence["offer_changes"], codes)
     yield "\nthis run and those before it"
     yield _runs([evidence, *evidence["runs_before"]])
 

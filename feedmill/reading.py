@@ -12,6 +12,7 @@ from db.engine import Connection, Row
 from db.enums import IdentityType
 from db.errors import BadRequestError
 from feedmill import documents
+from tasks.catalogue import breaker, factors
 from tasks.catalogue.approval import waits
 from tasks.catalogue.registry import find_feed, find_tenant
 
@@ -68,7 +69,7 @@ def run(run_id: str | UUID) -> Document:
 
 
 def evidence(run_id: str | UUID) -> Document | None:
-    """What a person needs to decide on a run that waits: what would go and come, price moves, the runs before it.
+    """What a person needs to decide on a run that waits: its reasons, what would go, come and change, the runs before.
 
     None for a run that nothing held back. What it saw is told until a later file or an approval has used it up.
     """
@@ -78,13 +79,15 @@ def evidence(run_id: str | UUID) -> Document | None:
             return None
         of = (conn, found["tenant_id"], found["id"])
         before = [documents.figures(row) for row in shelf.select_runs_before(*of, limit=RUNS_BEFORE)]
+        figures = {**documents.figures(found), "blocked_reasons": found["blocked_reasons"]}
         if not shelf.select_sighted(*of):
-            return {**documents.figures(found), "runs_before": before}
+            return {**figures, "runs_before": before}
         return {
-            **documents.figures(found),
+            **figures,
             "would_go": _moves(*of, entering=False),
             "would_come": _moves(*of, entering=True),
             "price_moves": shelf.select_price_moves(*of, limit=PRICE_MOVES),
+            "offer_changes": _offer_changes(*of),
             "runs_before": before,
         }
 
@@ -96,6 +99,21 @@ def _moves(conn: Connection, tenant_id: str, run_id: UUID, *, entering: bool) ->
         for kind in ("brand", "category")
     }
     return {**by, "sample": shelf.select_moves(conn, tenant_id, run_id, entering=entering, limit=SAMPLE)}
+
+
+def _offer_changes(conn: Connection, tenant_id: str, run_id: UUID) -> Document:
+    """What would change about products that stay: counted, and a sample for each gate that looks at it."""
+    counted = shelf.select_offer_change_counts(conn, tenant_id, run_id, edges=factors.EDGES)
+    by = {"factors": breaker.FACTORS, "near": breaker.NEAR, "limit": SAMPLE}
+    return {
+        "factors": factors.distribution(counted["factor"]),
+        "currencies": [{name: row[name] for name in ("was", "becomes", "count")} for row in counted["currency"]],
+        "stock": {row["becomes"].replace(" ", "_"): row["count"] for row in counted["stock"]},
+        **{
+            f"{gate}_sample": shelf.select_offer_changes(conn, tenant_id, run_id, gate=gate, **by)
+            for gate in ("price_factor", "currency", "stock")
+        },
+    }
 
 
 def errors(run_id: str | UUID) -> list[Document]:

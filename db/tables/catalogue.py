@@ -160,6 +160,7 @@ catalogue_runs = sa.Table(
     moment("remote_mtime"),
     *count("remote_size", big=True),
     json("detected", default="{}", comment="encoding, delimiter, quote, compression and the columns used"),
+    *count("products_in_stock", comment="of products_upserted those that the file has in stock"),
     sa.CheckConstraint("products_upserted = products_created + products_changed + products_unchanged", name="sums"),
     sa.CheckConstraint(
         "rows_read = products_upserted + products_rejected + duplicate_key_count", name="every_row_once"

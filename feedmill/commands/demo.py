@@ -13,9 +13,10 @@ from feedmill.contract import Command, Reply, out
 def demo(*, keep: bool) -> Reply:
     """Play the main job end to end, in a folder of its own.
 
-    A local SFTP server delivers a catalogue of 5,000 products on day one, another on day two, the same again, and one
-    that lost most of its rows, which is held back, shown with its evidence and approved. Each run goes through a
-    Prefect flow into an embedded Postgres. Nothing is left running.
+    A local SFTP server delivers a catalogue of 5,000 products on day one, another on day two, the same again, and
+    three that are held back and shown with their evidence: prices times 100 and nothing in stock, both rejected, and
+    one that lost most of its rows, approved. Each run goes through a Prefect flow into an embedded Postgres. Nothing
+    is left running.
     """
     from feedmill import demo as stage  # noqa: PLC0415 - brings the simulator and an SFTP server
 

@@ -227,6 +227,7 @@ def _figures(surveyed: Survey, written: _Written) -> dict[str, Any]:
         "rejected_by_code": surveyed.rejected_by_code,
         "duplicate_key_count": surveyed.duplicates,
         "url_hash_fallback_count": surveyed.url_hash_fallbacks,
+        "products_in_stock": surveyed.in_stock,
         "detected": surveyed.reading.document(),
     }
 

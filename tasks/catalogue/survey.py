@@ -72,6 +72,10 @@ class Survey:
     def url_hash_fallbacks(self) -> int:
         return self.products.filter(pl.col("identity_type") == IdentityType.URL_HASH.value).height
 
+    @property
+    def in_stock(self) -> int:
+        return int(self.products["in_stock"].sum())
+
 
 def survey_file(
     path: Path, limits: Limits, *, max_products: int | None = None, on_rows: Progress | None = None

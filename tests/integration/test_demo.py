@@ -48,11 +48,11 @@ def test_demo_ends_well_and_prints_one_document(played):
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     document = json.loads(done.stdout)
-    assert (len(document["runs"]), document["folder"]) == (4, None)
+    assert (len(document["runs"]), document["folder"]) == (6, None)
 
 
 def test_demo_finds_what_the_simulator_changed(played):
-    first, second, third, _ = json.loads(played[0].stdout)["runs"]
+    first, second, third, *_ = json.loads(played[0].stdout)["runs"]
     day_one = make_catalogue(demo._SEED, demo.PRODUCTS)
     day_two = next_day(day_one, seed=demo._SEED)
     changes = compare(day_one, day_two)
@@ -79,7 +79,7 @@ def test_demo_finds_what_the_simulator_changed(played):
 
 @pytest.mark.spec("002 8.2", "002 8.7")
 def test_demo_holds_back_a_file_that_lost_most_of_its_rows_until_it_is_approved(played):
-    *_, second, _third, last = json.loads(played[0].stdout)["runs"]
+    _, second, *_, last = json.loads(played[0].stdout)["runs"]
     on_shelf, gone = second["rows_read"], round(demo._LOST * second["rows_read"])
     found = {
         "status": "SUCCEEDED",
@@ -93,6 +93,18 @@ def test_demo_holds_back_a_file_that_lost_most_of_its_rows_until_it_is_approved(
     share = f"{gone:,} of {on_shelf:,} products on the shelf would go, {gone / on_shelf:.1%}"
     kept = f"{last['products_upserted']:,} offers once what is gone has expired"
     for words in (share, "would go, most by brand", "would come, most by brand", "prices that would move", kept):
+        assert words in played[0].stderr
+
+
+def test_demo_holds_back_wrong_prices_and_stock_and_rejects_them(played):
+    *_, second, _third, prices, stock, _last = json.loads(played[0].stdout)["runs"]
+    assert [run["expiry_blocked_reason"] for run in (prices, stock)] == ["PRICE_FACTOR_SPIKE", "OUT_OF_STOCK_SPIKE"]
+    assert [(run["expiry_rejected_by"], run["promotion_seq"]) for run in (prices, stock)] == [("ann", None)] * 2
+    [reason] = prices["blocked_reasons"]
+    assert reason["by_factor"] == {"100": second["rows_read"]}
+    [reason] = stock["blocked_reasons"]
+    assert reason["sold_out_count"] == reason["in_stock_before_count"] > 0.8 * second["rows_read"]
+    for words in ("prices by the factor of their move", "near x 100", "sold out, a sample", "Rejected by ann"):
         assert words in played[0].stderr
 
 

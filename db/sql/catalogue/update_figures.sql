@@ -6,6 +6,6 @@ UPDATE catalogue_runs
        products_unchanged = %(products_upserted)s - products_created - %(products_changed)s,
        products_rejected = %(products_rejected)s, rejected_by_code = %(rejected_by_code)s,
        duplicate_key_count = %(duplicate_key_count)s, error_count = %(products_rejected)s,
-       url_hash_fallback_count = %(url_hash_fallback_count)s,
+       url_hash_fallback_count = %(url_hash_fallback_count)s, products_in_stock = %(products_in_stock)s,
        detected = %(detected)s
  WHERE run_id = %(run_id)s

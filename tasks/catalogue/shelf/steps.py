@@ -14,7 +14,7 @@ from db.enums import Recovery, Stage
 from db.errors import ConnectionLostError
 from tasks import exclusive, policy, progress
 from tasks.catalogue import breaker
-from tasks.catalogue.breaker import Counts, Limits, Reason
+from tasks.catalogue.breaker import Counts, Limits, OfferChanges, Reason
 from tasks.errors import classify
 from tasks.exclusive import LockLostError
 from tasks.run import Run
@@ -49,7 +49,8 @@ def _judge(run: Run, seen: Observation, *, at: datetime) -> None:
     run.note("CIRCUIT_BREAKER_START", at=at, feed_id=feed["id"], t0=str(at), expiry_hours=feed["expiry_hours"])
     shelf.create_moves(run.conn, seen)
     found = shelf.count_moves(run.conn, seen)
-    counts = Counts(found.on_shelf, found.seen, found.products_upserted, found.url_hash_fallback_count)
+    changes = _changes(run, seen, found)
+    counts = Counts(found.on_shelf, found.seen, found.products_upserted, found.url_hash_fallback_count, changes)
     limits = breaker.limits_of(feed["gates"])
     reasons = breaker.judge(counts, limits)
     _note_verdict(run, counts, limits=limits, reasons=reasons, at=at)
@@ -60,6 +61,13 @@ def _judge(run: Run, seen: Observation, *, at: datetime) -> None:
     codes = ",".join(reason.code for reason in reasons)
     logger = get_run_logger()
     logger.info("judged run_id=%s would_expire=%s blocked=%s", run.id, counts.would_expire, codes or "no")
+
+
+def _changes(run: Run, seen: Observation, found: shelf.ShelfCounts) -> OfferChanges:
+    """An empty shelf shows nothing to compare with: a first file would be looked up product by product for nothing."""
+    if found.on_shelf == 0:
+        return OfferChanges()
+    return OfferChanges(**shelf.count_offer_changes(run.conn, seen, factors=breaker.FACTORS, near=breaker.NEAR))
 
 
 def _promote(run: Run, seen: Observation, *, found: shelf.ShelfCounts, at: datetime) -> int:
@@ -89,8 +97,10 @@ def _note_verdict(
     for reason in reasons:
         if reason.code == "DATA_QUALITY_URL_HASH_SPIKE":
             run.note("DATA_QUALITY_URL_HASH_SPIKE", at=at, **reason.figures)
-        else:
+        elif reason.code == "SPIKE_THRESHOLD_EXCEEDED":
             run.note("CIRCUIT_BREAKER_TRIPPED", at=at, reason=reason.code, **expiring)
+        else:
+            run.note("CIRCUIT_BREAKER_TRIPPED", at=at, reason=reason.code, **{**expiring, **reason.figures})
 
 
 def _close(run: Run, *, at: datetime, is_judged: bool) -> None:

@@ -2,11 +2,25 @@
 
 import pytest
 
-from tasks.catalogue.breaker import DEFAULTS, GATES, PARTS, Counts, Limits, judge, limits_of, spike, url_hash
+from tasks.catalogue.breaker import (
+    DEFAULTS,
+    GATES,
+    PARTS,
+    Counts,
+    Limits,
+    OfferChanges,
+    currency,
+    judge,
+    limits_of,
+    price_factor,
+    spike,
+    stock,
+    url_hash,
+)
 
 
-def counts(on_shelf=0, seen=0, products=100, url_hash_fallbacks=0):
-    return Counts(on_shelf, seen, products, url_hash_fallbacks)
+def counts(on_shelf=0, seen=0, products=100, url_hash_fallbacks=0, **changes):
+    return Counts(on_shelf, seen, products, url_hash_fallbacks, OfferChanges(**changes))
 
 
 @pytest.mark.spec("002 8.2", "002 8.8")
@@ -58,6 +72,64 @@ def test_url_hash(products, fallbacks, blocked):
         assert reason.figures["url_hash_fallback_percent"] == fallbacks / products
 
 
+@pytest.mark.parametrize(
+    "seen, by_factor, currency_changed, blocked",
+    [
+        pytest.param(1_000, {"100": 100}, 0, False, id="exactly a tenth passes"),
+        pytest.param(1_000, {"100": 101}, 0, True, id="one product more blocks"),
+        pytest.param(1_000, {"10": 51, "0.01": 50}, 0, True, id="whatever the factors"),
+        pytest.param(1_000, {"100": 95}, 100, True, id="another currency cannot be compared"),
+        pytest.param(20, {"100": 9}, 0, False, id="half of few passes"),
+        pytest.param(20, {"100": 10}, 0, True, id="ten count"),
+        pytest.param(10, {"0.001": 10}, 0, True, id="all of ten"),
+        pytest.param(100, {}, 100, False, id="none can be compared"),
+        pytest.param(0, {}, 0, False, id="an empty shelf"),
+    ],
+)
+def test_price_factor(seen, by_factor, currency_changed, blocked):
+    found = counts(seen, seen, by_factor=by_factor, currency_changed=currency_changed)
+    reason = price_factor(found, DEFAULTS["price_factor"])
+    assert bool(reason) is blocked
+    if reason:
+        assert reason.code == "PRICE_FACTOR_SPIKE"
+        assert (reason.figures["by_factor"], reason.figures["moved_count"]) == (by_factor, sum(by_factor.values()))
+        assert reason.figures["compared_count"] == seen - currency_changed
+
+
+@pytest.mark.parametrize(
+    "seen, changed, blocked",
+    [
+        pytest.param(1_000, 100, False, id="exactly a tenth passes"),
+        pytest.param(1_000, 101, True, id="one product more blocks"),
+        pytest.param(9, 9, False, id="all of nine pass"),
+        pytest.param(10, 10, True, id="all of ten do not"),
+        pytest.param(0, 0, False, id="an empty shelf"),
+    ],
+)
+def test_currency(seen, changed, blocked):
+    reason = currency(counts(seen, seen, currency_changed=changed), DEFAULTS["currency"])
+    assert bool(reason) is blocked
+    if reason:
+        assert (reason.code, reason.figures["changed_percent"]) == ("CURRENCY_SPIKE", changed / seen)
+
+
+@pytest.mark.parametrize(
+    "before, sold_out, blocked",
+    [
+        pytest.param(1_000, 800, False, id="exactly eight tenths pass"),
+        pytest.param(1_000, 801, True, id="one product more blocks"),
+        pytest.param(9, 9, False, id="all of nine pass"),
+        pytest.param(10, 10, True, id="all of ten do not"),
+        pytest.param(0, 0, False, id="nothing was in stock"),
+    ],
+)
+def test_stock(before, sold_out, blocked):
+    reason = stock(counts(5_000, 5_000, in_stock_before=before, sold_out=sold_out), DEFAULTS["stock"])
+    assert bool(reason) is blocked
+    if reason:
+        assert (reason.code, reason.figures["in_stock_before_count"]) == ("OUT_OF_STOCK_SPIKE", before)
+
+
 @pytest.mark.spec("002 8.2")
 def test_counts_clamp_what_cannot_be_and_tell_it():
     odd = counts(on_shelf=5, seen=7)
@@ -71,10 +143,14 @@ def test_share_of_an_empty_shelf_is_nothing():
 
 
 def test_judge_gives_every_reason_in_the_order_of_the_gates():
-    bad = counts(on_shelf=100, seen=10, products=10, url_hash_fallbacks=10)
+    changes = {"by_factor": {"100": 20}, "currency_changed": 20, "in_stock_before": 30, "sold_out": 30}
+    bad = counts(on_shelf=100, seen=50, products=10, url_hash_fallbacks=10, **changes)
     backwards = dict(reversed(DEFAULTS.items()))
     codes = [reason.code for reason in judge(bad, backwards)]
-    assert codes == ["SPIKE_THRESHOLD_EXCEEDED", "DATA_QUALITY_URL_HASH_SPIKE"]
+    assert codes == [
+        "SPIKE_THRESHOLD_EXCEEDED", "DATA_QUALITY_URL_HASH_SPIKE", "PRICE_FACTOR_SPIKE", "CURRENCY_SPIKE",
+        "OUT_OF_STOCK_SPIKE",
+    ]  # fmt: skip
 
 
 @pytest.mark.spec("002 3.3.2")
@@ -85,6 +161,10 @@ def test_judge_of_a_first_file_looks_at_identities_only():
 
 def test_judge_of_an_empty_shelf_has_no_spike_whatever_the_limits():
     assert judge(counts(), {"spike": Limits(0.0, least=0, most=1)}) == ()
+
+
+def without(gate):
+    return {name: limits for name, limits in DEFAULTS.items() if name != gate}
 
 
 @pytest.mark.parametrize(
@@ -98,8 +178,9 @@ def test_judge_of_an_empty_shelf_has_no_spike_whatever_the_limits():
             {**DEFAULTS, "spike": Limits(0.5, 20, 1_000)},
             id="every part",
         ),
-        pytest.param({"spike": False}, {"url_hash": DEFAULTS["url_hash"]}, id="one is off"),
-        pytest.param({"stock": 0.5}, DEFAULTS, id="a gate that looks at other figures"),
+        pytest.param({"spike": False}, without("spike"), id="one is off"),
+        pytest.param(dict.fromkeys(GATES, False), {}, id="all are off"),
+        pytest.param({"stock": 0.6}, {**DEFAULTS, "stock": Limits(0.6, 10)}, id="a bare share of another"),
     ],
 )
 def test_limits_of_a_feed(gates, expected):

@@ -1,0 +1,10 @@
+"""What the gates on prices, currencies and stock count."""
+
+from db.migrations.files import run_file
+
+revision = "0006"
+down_revision = "0003"
+
+
+def upgrade() -> None:
+    run_file(__file__)
