@@ -2,8 +2,8 @@
 
 from db.migrations.files import run_file
 
-revision = "0006"
-down_revision = "0003"
+revision = "0005"
+down_revision = "0004"
 
 
 def upgrade() -> None:
