@@ -55,21 +55,18 @@ class _Wide:
     """The rows of a file that are wanted whole, read once and in order."""
 
     def __init__(self, reading: Reading, wanted: pl.Series) -> None:
-        self._rows = self._wanted_rows(reading, wanted) if wanted.len() else iter(())
+        self._rows = self._wanted_rows(reading, wanted)  # nothing is opened before the first is asked for
         self._ahead: list[pl.DataFrame] = []
         self._last = 0
 
     @staticmethod
     def _wanted_rows(reading: Reading, wanted: pl.Series) -> Iterator[pl.DataFrame]:
-        last = wanted[-1]
         header = list(reading.mapping.header)
         for part in parts(reading.path, reading.dialect, header, reading.limits, wanted=reading.mapping.wanted):
             if part.cells.height:
                 start, end = (wanted.search_sorted(part.cells[ROW][place], side="left") for place in (0, -1))
                 here = part.cells.join(wanted[start : end + 1].to_frame(), on=ROW, how="semi")
                 yield values(part.with_cells(here), reading)
-                if part.cells[ROW][-1] >= last:
-                    return
 
     def attributes_of(self, needed: pl.DataFrame) -> pl.DataFrame:
         """The rows with everything that a product is; they must be asked for in order."""

@@ -344,6 +344,31 @@ def test_broken_rows_are_rejected_and_the_others_taken(mill):
     ]
 
 
+@pytest.mark.spec("002 3.3")
+def test_better_identity_makes_a_new_product_and_is_told(mill):
+    mill.deliver(row(1, item=""), row(2, item="", sku=""), row(3))
+    assert mill.run(at=after(1))["url_hash_fallback_count"] == 1
+    mill.deliver(row(1), row(2, item=""), row(3))
+    record = mill.run(at=after(2))
+    assert mill.counts(record, "products_created", "products_unchanged", "url_hash_fallback_count") == (2, 1, 0)
+    told = mill.conn.execute(
+        "SELECT event_name, fields FROM audit_events WHERE event_name IN"
+        " ('IDENTITY_UPGRADE_DETECTED', 'URL_HASH_FALLBACK') ORDER BY id"
+    ).fetchall()  # fmt: skip - one statement
+    assert [(event["event_name"], event["fields"]["count"]) for event in told] == [
+        ("URL_HASH_FALLBACK", 1),
+        ("IDENTITY_UPGRADE_DETECTED", 2),
+    ]
+    samples = mill.conn.execute("SELECT code, row_number FROM affiliate_feed_run_errors ORDER BY row_number").fetchall()
+    assert [tuple(sample.values()) for sample in samples] == [
+        ("IDENTITY_UPGRADE_DETECTED", 2),
+        ("IDENTITY_UPGRADE_DETECTED", 3),
+    ]
+    kinds = mill.conn.execute("SELECT identity_type FROM source_products ORDER BY id").fetchall()
+    assert [product["identity_type"] for product in kinds] == [
+        "SKU", "URL_HASH", "IMPACT_ITEM_ID", "IMPACT_ITEM_ID", "SKU"]  # fmt: skip
+
+
 def test_file_that_ends_early_may_still_be_uploading(mill):
     deliver(mill.path, gzip.compress(csv_text(three()).encode())[:-20])
     hearing = Hearing()
