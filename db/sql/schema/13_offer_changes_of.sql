@@ -21,7 +21,11 @@ SELECT found.product_id, shown.price_amount, found.price_amount, shown.currency,
         WHERE run.source_id = p_source_id AND run.obs_seq > newest.cutoff_obs
           AND price.obs_seq > newest.cutoff_obs AND price.obs_seq <= p_obs_seq AND price.reason = 'changed'
         ORDER BY price.source_product_id, price.obs_seq DESC, price.id DESC) found
-  JOIN shelf_spans span ON span.source_id = p_source_id AND span.product_id = found.product_id AND span.to_seq IS NULL
+ CROSS JOIN LATERAL (  -- with a limit it is looked up for each; as a join, before statistics, it became a nested loop
+       SELECT
+         FROM shelf_spans span
+        WHERE span.source_id = p_source_id AND span.product_id = found.product_id AND span.to_seq IS NULL
+        LIMIT 1) on_shelf
  CROSS JOIN LATERAL (
        SELECT latest.price_amount, latest.currency, latest.in_stock
          FROM prices latest
