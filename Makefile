@@ -27,10 +27,11 @@ test: setup ## The whole test suite but the slow proofs, and the map from the sp
 test-slow: setup ## The slow proofs
 	$(BIN)/pytest -m slow --numprocesses 2
 
-bench: $(BENCH_DONE) ## Measure ledger, shelf, offers and catalogue; writes benchmarks/results and the tables in benchmarks/README.md
+bench: $(BENCH_DONE) ## Measure ledger, shelf, offers, gates and catalogue; writes benchmarks/results and the tables in benchmarks/README.md
 	$(BIN)/python -m benchmarks.ledger
 	$(BIN)/python -m benchmarks.shelf
 	$(BIN)/python -m benchmarks.offers
+	$(BIN)/python -m benchmarks.false_alarms
 	$(BIN)/python -m benchmarks.catalogue --rows $(ROWS)
 
 $(BENCH_DONE): $(DONE)

@@ -74,7 +74,7 @@ def offer_changes(changes: Document, codes: Collection[str]) -> Iterator[Rendera
     if changes["stock"]:
         yield "\nstock: " + ", ".join(f"{count:,} {way.replace('_', ' ')}" for way, count in changes["stock"].items())
     for code, (name, title) in _SAMPLES.items():
-        if code in codes:
+        if code in codes and changes[name]:
             yield f"\n{title}"
             yield _sample(changes[name])
 

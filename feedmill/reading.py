@@ -1,5 +1,6 @@
 """The reading API, for notebooks and the command line: offers, prices, runs and feeds as plain documents."""
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -20,6 +21,7 @@ Document = dict[str, Any]
 
 RUNS_BEFORE, SAMPLE, GROUPS, PRICE_MOVES = 10, 10, 5, 5  # of the evidence on a run that waits
 
+_SAMPLED = {"PRICE_FACTOR_SPIKE": "price_factor", "CURRENCY_SPIKE": "currency", "OUT_OF_STOCK_SPIKE": "stock"}
 _PREFIXES = {"item": IdentityType.IMPACT_ITEM_ID, "sku": IdentityType.SKU, "url": IdentityType.URL_HASH}
 
 
@@ -87,7 +89,7 @@ def evidence(run_id: str | UUID) -> Document | None:
             "would_go": _moves(*of, entering=False),
             "would_come": _moves(*of, entering=True),
             "price_moves": shelf.select_price_moves(*of, limit=PRICE_MOVES),
-            "offer_changes": _offer_changes(*of),
+            "offer_changes": _offer_changes(*of, codes={reason["code"] for reason in found["blocked_reasons"]}),
             "runs_before": before,
         }
 
@@ -101,8 +103,8 @@ def _moves(conn: Connection, tenant_id: str, run_id: UUID, *, entering: bool) ->
     return {**by, "sample": shelf.select_moves(conn, tenant_id, run_id, entering=entering, limit=SAMPLE)}
 
 
-def _offer_changes(conn: Connection, tenant_id: str, run_id: UUID) -> Document:
-    """What would change about products that stay: counted, and a sample for each gate that looks at it."""
+def _offer_changes(conn: Connection, tenant_id: str, run_id: UUID, *, codes: Collection[str]) -> Document:
+    """What would change about products that stay: counted, and a sample for each gate that held the run back."""
     counted = shelf.select_offer_change_counts(conn, tenant_id, run_id, edges=factors.EDGES)
     by = {"factors": breaker.FACTORS, "near": breaker.NEAR, "limit": SAMPLE}
     return {
@@ -111,7 +113,8 @@ def _offer_changes(conn: Connection, tenant_id: str, run_id: UUID) -> Document:
         "stock": {row["becomes"].replace(" ", "_"): row["count"] for row in counted["stock"]},
         **{
             f"{gate}_sample": shelf.select_offer_changes(conn, tenant_id, run_id, gate=gate, **by)
-            for gate in ("price_factor", "currency", "stock")
+            for code, gate in _SAMPLED.items()
+            if code in codes
         },
     }
 

@@ -21,8 +21,8 @@ CANCELED = {"status": "canceled", "started_at": NOON, "finished_at": END}
 COUNTED = (
     "download_bytes", "inflated_bytes", "rows_read", "rows_parsed", "products_upserted", "products_created",
     "products_changed", "products_unchanged", "products_returned", "products_vanished", "products_expired",
-    "products_rejected", "prices_written", "url_hash_fallback_count", "active_count_before", "seen_success_count",
-    "would_expire_count", "remote_size",
+    "products_rejected", "products_in_stock", "prices_written", "url_hash_fallback_count", "active_count_before",
+    "seen_success_count", "would_expire_count", "remote_size",
 )  # fmt: skip
 BLOCKED = {"expiry_blocked": True, "expiry_blocked_reason": "SPIKE_THRESHOLD_EXCEEDED"}
 APPROVED = {"expiry_approved_at": NOON, "expiry_approved_by": "ann"}

@@ -1,10 +1,15 @@
 -- What the observation changes about the products that stay on the shelf, for the gates: by decimal factor of the price,
 -- by currency, by stock. How many were in stock before follows from the file's own count, without reading the catalogue.
 -- Params: source_id, obs_seq, run_id, factors, near. Grain: one row. Replay-safe: yes.
-WITH changed AS (
-     SELECT change.*
-       FROM offer_changes_of(%(source_id)s, %(obs_seq)s) change
-      WHERE NOT EXISTS (SELECT FROM shelf_moves move WHERE move.product_id = change.product_id)),
+WITH marked AS (  -- sorted together, because a join of two sets of unknown size may become a nested loop
+     SELECT either.*, bool_or(is_leaving) OVER (PARTITION BY product_id) AS leaves
+       FROM (SELECT change.*, false AS is_leaving
+               FROM offer_changes_of(%(source_id)s, %(obs_seq)s) change
+              UNION ALL
+             SELECT product_id, NULL, NULL, NULL, NULL, NULL, NULL, true
+               FROM shelf_moves
+              WHERE from_seq IS NOT NULL) either),
+changed AS (SELECT * FROM marked WHERE NOT leaves),
 entering AS (
      SELECT count(*) FILTER (WHERE price.in_stock) AS in_stock
        FROM shelf_moves move

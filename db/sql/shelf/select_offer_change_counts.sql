@@ -14,7 +14,8 @@ changed AS MATERIALIZED (
      SELECT change.*
        FROM this
       CROSS JOIN LATERAL offer_changes_of(this.source_id, this.obs_seq) change),
-kept AS (SELECT changed.* FROM changed JOIN seen USING (product_id))
+kept AS (  -- IS TRUE makes it a hash: as a join of two sets of unknown size it becomes a nested loop
+     SELECT * FROM changed WHERE (product_id IN (SELECT product_id FROM seen)) IS TRUE)
 SELECT 'factor' AS kind, width_bucket(price_after / price_before, %(edges)s::numeric[]) AS band,
        NULL AS was, NULL AS becomes, count(*) AS count
   FROM kept

@@ -17,9 +17,9 @@ changed AS MATERIALIZED (
 SELECT p.id AS source_product_id, p.identity_value, p.title, change.price_before, change.currency_before,
        change.price_after, change.currency_after, change.in_stock_before, change.in_stock_after
   FROM changed change
-  JOIN seen USING (product_id)
   JOIN source_products p ON p.id = change.product_id
- WHERE CASE %(gate)s::text
+ WHERE (change.product_id IN (SELECT product_id FROM seen)) IS TRUE  -- a hash, as in select_offer_change_counts
+   AND CASE %(gate)s::text
        WHEN 'price_factor' THEN change.currency_before = change.currency_after AND EXISTS (
             SELECT FROM unnest(%(factors)s::numeric[]) AS by(factor)
              WHERE change.price_after >= by.factor * change.price_before * (1 - %(near)s::numeric)
