@@ -37,7 +37,7 @@ def check(world: World, *, histories: int, seed: int, counts: Counter[str], shri
     )
     @given(random_histories())
     def agree(steps: list[Any]) -> None:
-        counts["histories"] += 1
         Machine(world, counts).play(steps)
+        counts["histories"] += 1
 
     agree()

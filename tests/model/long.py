@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +34,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--histories", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--minutes", type=float, help="stop after the part of the histories that passes this")
     parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="where the result goes")
     asked = parser.parse_args()
     counts: Counter[str] = Counter()
     begun, commit = time.monotonic(), commit_of_tree()
     try:
-        play(asked.histories, asked.seed, counts)
+        for _ in play(asked.histories, asked.seed, counts):
+            if asked.minutes and time.monotonic() - begun > asked.minutes * 60:
+                break
     except Difference as difference:
         _say("\n".join([str(difference), *difference.__notes__]))
         _say(f"seed {asked.seed}, after {counts['histories']} histories")
@@ -49,8 +53,8 @@ def main() -> int:
     return 0
 
 
-def play(histories: int, seed: int, counts: Counter[str]) -> None:
-    """So many histories, a new database for each few hundred of them."""
+def play(histories: int, seed: int, counts: Counter[str]) -> Iterator[None]:
+    """So many histories, part by part, each in a new database."""
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         folder = Path(name)
@@ -61,6 +65,7 @@ def play(histories: int, seed: int, counts: Counter[str]) -> None:
                 with server.clone() as url, opened_world(url, folder, patch) as world:
                     check(world, histories=size, seed=seed + first, counts=counts)
                 _say(f"{first + size} histories, {counts['steps']} steps, {time.monotonic() - begun:.0f} s")
+                yield
 
 
 def commit_of_tree() -> str:

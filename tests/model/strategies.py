@@ -124,7 +124,9 @@ _waiting = weighted(
 _half_way = st.builds(
     Fault, st.sampled_from(["refused", "crash"]), st.just("batch"), st.integers(1, 3), st.just("after")
 )
-_fails_half_way = st.builds(Run, GAPS, _small, batch_rows=st.sampled_from([1, 2]), faults=st.tuples(_half_way))
+_fails_half_way = st.builds(
+    Run, GAPS, weighted({_small: 2, _by_url: 1}), batch_rows=st.sampled_from([1, 2]), faults=st.tuples(_half_way)
+)
 _meanwhile = weighted(
     {
         st.just(()): 3,
@@ -134,9 +136,12 @@ _meanwhile = weighted(
         st.tuples(_rare): 1,
     }
 )
-_decided = st.tuples(_waiting, _meanwhile, st.lists(_verdicts, min_size=1, max_size=2)).map(
-    lambda parts: tuple(step for part in parts for step in part)
-)
+_decided = weighted(
+    {
+        st.tuples(_waiting, _meanwhile, st.lists(_verdicts, min_size=1, max_size=2)): 2,
+        st.tuples(_waiting, st.tuples(_fails_half_way), st.tuples(st.builds(Approve, st.just(1), GAPS))): 1,
+    }
+).map(lambda parts: tuple(step for part in parts for step in part))
 _parts = weighted(
     {
         st.tuples(_plain_runs): 2,
