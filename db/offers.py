@@ -1,5 +1,6 @@
 """What may be read from the shelf: offers, prices, and the evidence on a run that waits."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -29,6 +30,12 @@ def select_products_named(
     """The products of a feed that a person may mean by a value."""
     params = {"tenant_id": tenant_id, "key": key, "value": value, "identity_type": identity_type}
     return conn.execute(load_sql("shelf/select_products_named"), params).fetchall()
+
+
+def select_products(conn: Connection, tenant_id: str, product_ids: Sequence[int]) -> list[Row]:
+    """What is applied of these products."""
+    params = {"tenant_id": tenant_id, "product_ids": list(product_ids)}
+    return conn.execute(load_sql("shelf/select_products"), params).fetchall()
 
 
 def select_newer_run(conn: Connection, tenant_id: str, run_id: UUID) -> UUID | None:

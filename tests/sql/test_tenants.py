@@ -59,6 +59,7 @@ READS = {
     ),
     "select_price_moves": lambda conn, tenant, of: offers.select_price_moves(conn, tenant, of["blocked_id"], limit=1),
     "select_runs_before": lambda conn, tenant, of: offers.select_runs_before(conn, tenant, of["newer_id"], limit=1),
+    "select_products": lambda conn, tenant, of: offers.select_products(conn, tenant, [of["product_id"]]),
     "select_products_named": lambda conn, tenant, _: offers.select_products_named(
         conn, tenant, "theirs", value="tent", identity_type=None
     ),
