@@ -6,7 +6,7 @@ import sys
 import click
 
 from feedmill import contract
-from feedmill.commands import database, demo, feeds, ledger, runs, shelf
+from feedmill.commands import database, demo, feeds, ledger, plans, runs, shelf
 
 
 @click.group(cls=contract.Group)
@@ -33,6 +33,10 @@ for command in (
     shelf.prices,
     ledger.request,
     ledger.dispatch,
+    plans.plan,
+    plans.replay,
+    plans.diff,
+    plans.cleanup,
 ):
     app.add_command(command)
 

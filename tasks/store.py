@@ -110,6 +110,8 @@ def _writing() -> Iterator[None]:
 def _reading(sha256: str) -> Iterator[None]:
     try:
         yield
+    except ArchiveGoneError:
+        raise
     except FileNotFoundError as error:
         message = f"the file {sha256} is not in the archive any more"
         raise ArchiveGoneError(message) from error

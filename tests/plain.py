@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from uuid import UUID
 
 from prefect.logging import disable_run_logger
 
@@ -35,9 +36,11 @@ class PlainMill(Mill):
         return record
 
     @contextmanager
-    def begun(self, *, at: datetime | None = None, **asked: str) -> Iterator[tuple[Run, Path]]:
+    def begun(
+        self, *, at: datetime | None = None, job_id: UUID | None = None, **asked: str
+    ) -> Iterator[tuple[Run, Path]]:
         """A run under its lock, and its folder."""
-        start = Start(clock=Clock(at), actor="test", parameters=asked)
+        start = Start(job_id=job_id, clock=Clock(at), actor="test", parameters=asked)
         with disable_run_logger(), exclusive_run(CATALOGUE, self.key, start) as run, files.work_folder() as folder:
             yield run, folder
 

@@ -25,8 +25,8 @@ _DIGEST_VERSION = 1
 _PRICE = ("price", "original_price", "currency", "in_stock")
 _ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)  # only heartbeats ask for it
 
-# How far a price moved, in shares of the one that shows: the bounds of the picture.
-BOUNDS = (-0.5, -0.2, -0.1, -0.05, 0.0, 0.05, 0.1, 0.2, 0.5)
+# How far a price moved, in percent of the one that shows: the bounds of the picture.
+BOUNDS = (-50, -20, -10, -5, 0, 5, 10, 20, 50)
 
 
 @dataclass(frozen=True)
@@ -166,15 +166,14 @@ class Plan:
         }
 
     def distribution(self) -> list[dict[str, Any]]:
-        """How many prices moved by how much: from a share (none: everything below) to a share."""
-        share = self.moves["factor"] - 1
+        """How many prices moved by how much, in percent: those above one bound and up to the next."""
+        moved, shown = pl.col("price") * 100, pl.col("shown_price")
+        at_most = [self.moves.filter(moved <= shown * (100 + bound)).height for bound in BOUNDS]  # exact: no fractions
+        sums = [0, *at_most, self.moves.height]
         edges = [None, *BOUNDS, None]
-        bins = []
-        for low, high in pairwise(edges):
-            above = share > low if low is not None else share.is_not_null()
-            below = share <= high if high is not None else share.is_not_null()
-            bins.append({"above": low, "up_to": high, "count": int((above & below).sum())})
-        return bins
+        counts = [later - sooner for sooner, later in pairwise(sums)]
+        bounds = pairwise(edges)
+        return [{"above": low, "up_to": high, "count": n} for (low, high), n in zip(bounds, counts, strict=True)]
 
 
 def make_plan(
