@@ -73,8 +73,13 @@ def copy_whole(source: Path, target: Path, *, part: Path) -> None:
 
 def files_below(folder: Path) -> list[tuple[Path, float]]:
     """Every file below a folder that may not be there, with the time of its last change."""
-    found = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
-    return [(path, path.stat().st_mtime) for path in found]
+    found = []
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):  # gone in the meantime
+            status = path.lstat()
+            if stat.S_ISREG(status.st_mode):
+                found.append((path, status.st_mtime))
+    return found
 
 
 def read_key_file(path: Path) -> bytes:

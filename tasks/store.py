@@ -183,11 +183,17 @@ class _Remote:
 
     def kept(self) -> Iterator[Kept]:
         prefix = f"{self.root.rstrip('/')}/"
-        for path in self.server.find(self.root):
+        for path in self._listed():
             modified = self.server.modified(path)
             found = _kept(path.removeprefix(prefix), modified if modified.tzinfo else modified.replace(tzinfo=UTC))
             if found:
                 yield found
+
+    def _listed(self) -> list[str]:
+        try:
+            return list(self.server.find(self.root))
+        except FileNotFoundError:  # nothing was ever kept here, and this kind of store has folders
+            return []
 
     def remove(self, name: str) -> None:
         self.server.rm_file(self._path(name))

@@ -179,13 +179,14 @@ def load_file(run: Run, path: Path) -> Observation:
 
 
 def _refuse_other_plan(run: Run, surveyed: Survey, state: pl.DataFrame) -> None:
-    """Before anything is written: whoever asked for this run has seen what it will do."""
+    """Whoever asked for this run has seen what it will do. Asked before the first attempt writes; a further one goes on
+    with the same file under the same lock, and finds what the first has written."""
     feed = run.target.details
     with session_errors(run.conn):
         record = catalogue.select_run(run.conn, run.key.tenant_id, run.id) or {}
         newest = shelf.select_newest_seq(run.conn, feed["source_id"])
     basis = Basis(record["content_hash"], newest, breaker.limits_of(feed["gates"]))
-    if digest_of(surveyed.products, state, basis) != run.parameters[PLAN]:
+    if record["obs_seq"] is None and digest_of(surveyed.products, state, basis) != run.parameters[PLAN]:
         raise PlanChangedError
 
 

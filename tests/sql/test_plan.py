@@ -10,6 +10,8 @@ from db.clock import Clock
 from db.errors import RefusedError
 from tasks.catalogue import registry
 from tasks.catalogue.planning import plan_feed
+from tasks.catalogue.shelf.steps import settle
+from tasks.catalogue.steps import fetch_file, load_file
 from tasks.errors import PlanChangedError
 from tasks.exclusive import LockLostError
 from tests.mill import START, after, deliver, row
@@ -188,6 +190,16 @@ def test_a_run_by_plan_reads_a_file_that_did_not_change(mill):
     forecast = planned(mill)
     assert forecast.would_skip == "UNCHANGED_HASH"
     assert mill.run(at=after(2), plan=forecast.plan.digest)["skipped_reason"] is None
+
+
+def test_a_further_attempt_goes_on_where_the_first_one_wrote(mill):
+    mill.deliver(row(1))
+    plan = digest(mill)
+    with mill.begun(at=after(1), plan=plan) as (run, folder):
+        path = fetch_file.fn(run, folder).path
+        load_file.fn(run, path)
+        settle.fn(run, load_file.fn(run, path))
+    assert mill.newest_run()["status"] == "SUCCEEDED"
 
 
 def test_gates_block_a_run_by_plan(mill):
