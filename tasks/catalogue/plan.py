@@ -84,8 +84,7 @@ class Plan:
     basis: Basis
     survey: Survey
     products: pl.DataFrame  # of the file: as compared, with what the shelf shows of them
-    gone: pl.DataFrame  # on the shelf and not in the file
-    on_shelf: int
+    on_shelf: pl.DataFrame  # what shows, with the identities
 
     @cached_property
     def new(self) -> pl.DataFrame:
@@ -94,6 +93,11 @@ class Plan:
     @cached_property
     def changed(self) -> pl.DataFrame:
         return self.products.filter("is_changed")
+
+    @cached_property
+    def gone(self) -> pl.DataFrame:
+        """On the shelf and not in the file."""
+        return self.on_shelf.join(self.shown, on="product_id", how="anti").sort("product_id")
 
     @cached_property
     def returned(self) -> pl.DataFrame:
@@ -121,8 +125,8 @@ class Plan:
 
     @cached_property
     def counts(self) -> Counts:
-        products = self.products.height
-        return Counts(self.on_shelf, self.on_shelf - self.gone.height, products, self.survey.url_hash_fallbacks)
+        before, products = self.on_shelf.height, self.products.height
+        return Counts(before, before - self.gone.height, products, self.survey.url_hash_fallbacks)
 
     @cached_property
     def reasons(self) -> tuple[Reason, ...]:
@@ -181,13 +185,10 @@ def make_plan(
 ) -> Plan:
     """The plan for a file on this state and shelf, as of now."""
     compared = diff.with_changes(survey.products, state, now=now, heartbeat_hours=heartbeat_hours)
-    on_shelf = shelf.filter("is_open")
-    gone = on_shelf.join(compared.select("product_id").drop_nulls(), on="product_id", how="anti")
     return Plan(
         digest=digest_of(survey.products, state, basis),
         basis=basis,
         survey=survey,
         products=compared.join(shelf, on="product_id", how="left", maintain_order="left"),
-        gone=gone.join(state.select("product_id", *KEY), on="product_id", how="inner").sort("product_id"),
-        on_shelf=on_shelf.height,
+        on_shelf=shelf.filter("is_open").join(state.select("product_id", *KEY), on="product_id", how="inner"),
     )
