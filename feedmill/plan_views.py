@@ -115,4 +115,6 @@ def _reason(reason: Document) -> str:
 
 
 def _figure(value: object) -> str:
+    if isinstance(value, dict):
+        return " and ".join(f"{name}: {_figure(part)}" for name, part in value.items())
     return f"{value:.2%}" if isinstance(value, float) else views.said(value)
