@@ -7,13 +7,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from db.clock import Clock
-from db.errors import RefusedError
+from db.engine import snapshot
+from db.errors import RefusedError, StatementRefusedError
 from tasks.catalogue import registry
 from tasks.catalogue.planning import plan_feed
 from tasks.catalogue.shelf.steps import settle
 from tasks.catalogue.steps import fetch_file, load_file
 from tasks.errors import PlanChangedError
 from tasks.exclusive import LockLostError
+from tests.builders import insert
 from tests.mill import START, after, deliver, row
 from tests.plain import PlainMill
 
@@ -140,6 +142,11 @@ def test_a_plan_writes_nothing_at_all(mill, tmp_path, monkeypatch):
     before = {name: mill.contents(name) for name in names}, sorted(tmp_path.rglob("*"))
     planned(mill, after(2))
     assert ({name: mill.contents(name) for name in names}, sorted(tmp_path.rglob("*"))) == before
+
+
+def test_a_plan_reads_in_a_transaction_that_cannot_write(conn):
+    with pytest.raises(StatementRefusedError, match="read-only"), snapshot(conn):
+        insert(conn, "tenants", id="acme", name="Acme")
 
 
 def test_a_file_that_changed_since_the_plan_is_refused_and_counts_for_nothing(mill):
