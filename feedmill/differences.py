@@ -25,6 +25,11 @@ COLUMNS = (
 _NOT_KEPT = "titles, brands and categories are today's: what an attribute said before a change is not kept"
 
 
+def diff(run_id: str | UUID, other_id: str | UUID | None = None) -> Document:
+    """What a run changed on the shelf, or what lies between two runs of a feed."""
+    return of_run(run_id) if other_id is None else between(run_id, other_id)
+
+
 def of_run(run_id: str | UUID) -> Document:
     """What a run changed on the shelf: nothing, if it was never promoted."""
     with engine.connect() as conn:

@@ -7,7 +7,7 @@ import click
 
 from db import engine
 from db.clock import named_clock
-from feedmill import csv_text, diff_views, differences, documents, plan_views, running, views
+from feedmill import csv_text, diff_views, differences, documents, plan_views, reading, running, views
 from feedmill.commands.feeds import at_option, key_argument
 from feedmill.commands.runs import exit_code_of
 from feedmill.contract import Command, Reply
@@ -27,11 +27,8 @@ def plan(key: str, sample: int, at: str | None) -> Reply:
     The digest at the end is for a run that does this and nothing else:
       feedmill run northfork --plan DIGEST
     """
-    from tasks.catalogue import planning  # noqa: PLC0415 - brings the network
-
     with running.progress_bars():
-        forecast = planning.plan_feed(key, named_clock(at), sample=sample)
-    document = documents.plan(forecast)
+        document = reading.plan(key, clock=named_clock(at), sample=sample)
     return Reply(document, plan_views.plan_report(document))
 
 
@@ -62,7 +59,7 @@ def diff(run_id: str, other_id: str | None, *, as_csv: bool, limit: int) -> Repl
       feedmill diff RUN
       feedmill diff EARLIER LATER --csv > changes.csv
     """
-    document = differences.between(run_id, other_id) if other_id else differences.of_run(run_id)
+    document = differences.diff(run_id, other_id)
     text = csv_text.written(differences.COLUMNS, document["products"]) if as_csv else None
     return Reply(document, diff_views.diff_report(document, limit=limit), text=text)
 

@@ -158,6 +158,7 @@ def test_a_replay_after_a_bad_file_brings_the_shelf_back_as_one_more_run(mill, p
     assert [event["run_id"] for event in mill.events("PROMOTE_COMPLETE")] == [good["id"], record["id"]]
 
 
+@pytest.mark.spec("002 9.5")
 def test_a_replay_ignores_what_was_read_last_and_the_next_run_reads_what_is_there(mill, place):
     mill.deliver(*rows(1, 2))
     first = mill.run(at=after(1))

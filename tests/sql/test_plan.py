@@ -191,6 +191,7 @@ def test_a_digest_does_not_depend_on_the_time(mill):
     assert [forecast.plan.priced["heartbeat"] for forecast in (soon, late)] == [0, 1]
 
 
+@pytest.mark.spec("002 9.5")
 def test_a_run_by_plan_reads_a_file_that_did_not_change(mill):
     mill.deliver(row(1))
     mill.run(at=after(1))
