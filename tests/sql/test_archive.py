@@ -127,7 +127,7 @@ def test_a_file_that_cannot_be_kept_is_not_processed(mill, folder):
 @pytest.mark.parametrize(
     "url",
     [
-        pytest.param("s3://key:geheim@bucket/feeds", id="a password in it"),
+        pytest.param("memory://key:geheim@bucket/feeds", id="a password in it"),
         pytest.param("gopher://host/feeds", id="a kind that nobody knows"),
         pytest.param("/var/feeds", id="a bare path"),
         pytest.param("file://host/feeds", id="a file on another host"),
