@@ -42,9 +42,13 @@ class Observation:
     observed_at: datetime
 
 
-def insert_catalogue_run(conn: Connection, run_id: UUID, feed: Row) -> None:
+def insert_catalogue_run(
+    conn: Connection, run_id: UUID, feed: Row, *, plan_digest: str | None = None, replayed_from: str | None = None
+) -> None:
     params = {"run_id": run_id, "feed_id": feed["id"], "source_id": feed["source_id"]}
-    conn.execute(load_sql("catalogue/insert_catalogue_run"), {**params, "config_version": feed["config_version"]})
+    asked = {"plan_digest": plan_digest, "replayed_from_run_id": replayed_from}
+    record = {**params, **asked, "config_version": feed["config_version"]}
+    conn.execute(load_sql("catalogue/insert_catalogue_run"), record)
 
 
 def mark_observation(conn: Connection, source_id: int, run_id: UUID, *, at: datetime) -> Observation:

@@ -97,6 +97,14 @@ def transaction(conn: Connection) -> Iterator[Connection]:
 
 
 @contextmanager
+def snapshot(conn: Connection) -> Iterator[Connection]:
+    """Every statement sees the same moment, and none can write."""
+    with transaction(conn):
+        conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        yield conn
+
+
+@contextmanager
 def session_errors(conn: Connection) -> Iterator[None]:
     """The driver's errors in our words, and one of their own for a session that is gone."""
     try:

@@ -12,6 +12,11 @@ def home() -> Path:
     return Path(named).expanduser().absolute() if named else platformdirs.user_data_path("feedmill")
 
 
+def archive_url() -> str | None:
+    """Where the user keeps the files of runs, or None for `archive` in the home."""
+    return os.environ.get("FEEDMILL_ARCHIVE_URL") or None
+
+
 def database_url() -> str | None:
     """The database that the user named, or None for the embedded one."""
     return os.environ.get("FEEDMILL_DATABASE_URL") or None

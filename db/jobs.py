@@ -1,11 +1,13 @@
 """The statements on jobs, the durable intents: queued by a slot or a request, submitted, started, ended."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
+
+from psycopg.types.json import Jsonb
 
 from db.engine import Connection, Row, only_row
 from db.enums import JobStatus, Recovery, RunStatus, Trigger
@@ -131,10 +133,19 @@ def select_active_job(conn: Connection, key: Key) -> Row | None:
 
 
 def start_job(
-    conn: Connection, job_id: UUID, key: Key, *, submission: int | None, worker_instance: str, now: datetime
+    conn: Connection,
+    job_id: UUID,
+    key: Key,
+    *,
+    submission: int | None,
+    worker_instance: str,
+    now: datetime,
+    parameters: Mapping[str, Any] | None = None,
 ) -> Row | None:
-    """The job as started, or None if it may not start, or not by this submission."""
-    params = {"id": job_id, "submission": submission, "worker_instance": worker_instance, "now": now}
+    """The job as started, with these parameters unless its own count; None if it may not start, or not by this
+    submission."""
+    params: dict[str, Any] = {"id": job_id, "submission": submission, "worker_instance": worker_instance, "now": now}
+    params["parameters"] = None if parameters is None else Jsonb(dict(parameters))
     return conn.execute(load_sql("ledger/start_job"), {**vars(key), **params}).fetchone()
 
 

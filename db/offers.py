@@ -33,6 +33,18 @@ def select_products_named(
     return conn.execute(load_sql("shelf/select_products_named"), params).fetchall()
 
 
+def select_products(conn: Connection, tenant_id: str, product_ids: Sequence[int]) -> list[Row]:
+    """What is applied of these products."""
+    params = {"tenant_id": tenant_id, "product_ids": list(product_ids)}
+    return conn.execute(load_sql("shelf/select_products"), params).fetchall()
+
+
+def select_shelf_diff(conn: Connection, tenant_id: str, source_id: int, *, before: int, after: int) -> list[Row]:
+    """The products that differ between the shelves after two promotions of a source; 0 is before the first."""
+    params = {"tenant_id": tenant_id, "source_id": source_id, "seq_before": before, "seq_after": after}
+    return conn.execute(load_sql("shelf/select_shelf_diff"), params).fetchall()
+
+
 def select_newer_run(conn: Connection, tenant_id: str, run_id: UUID) -> UUID | None:
     """A run that makes this one stale."""
     params = {"tenant_id": tenant_id, "run_id": run_id}

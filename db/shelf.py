@@ -6,9 +6,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+import polars as pl
 from psycopg.types.json import Jsonb
 
 from db.catalogue import Observation
+from db.copy import copy_out
 from db.engine import Connection, Row, only_row
 from db.sql import load_sql
 
@@ -41,6 +43,16 @@ class Verdict:
 
     seq: int | None = None
     reasons: tuple[dict[str, Any], ...] = ()
+
+
+def select_newest_seq(conn: Connection, source_id: int) -> int:
+    """The number of the newest promotion; 0 before the first."""
+    return int(only_row(conn.execute(load_sql("shelf/select_newest_seq"), {"source_id": source_id}))["seq"])
+
+
+def copy_shelf(conn: Connection, source_id: int, schema: dict[Any, Any]) -> pl.DataFrame:
+    """Every product that was ever on the shelf, as a frame of this schema: whether it is, and what it shows."""
+    return copy_out(conn, load_sql("shelf/copy_shelf"), {"source_id": source_id}, schema)
 
 
 def create_moves(conn: Connection, seen: Observation) -> None:

@@ -4,6 +4,7 @@
 >>> feedmill.offers("northfork", limit=10)
 """
 
-from feedmill.reading import errors, evidence, feeds, offers, prices, run, runs
+from feedmill.differences import diff
+from feedmill.reading import errors, evidence, feeds, offers, plan, prices, run, runs
 
-__all__ = ["errors", "evidence", "feeds", "offers", "prices", "run", "runs"]
+__all__ = ["diff", "errors", "evidence", "feeds", "offers", "plan", "prices", "run", "runs"]

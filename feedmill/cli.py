@@ -6,7 +6,7 @@ import sys
 import click
 
 from feedmill import contract
-from feedmill.commands import database, demo, feeds, key, ledger, runs, shelf, trial
+from feedmill.commands import database, demo, feeds, key, ledger, plans, runs, shelf, trial
 
 
 @click.group(cls=contract.Group)
@@ -35,6 +35,10 @@ for command in (
     shelf.prices,
     ledger.request,
     ledger.dispatch,
+    plans.plan,
+    plans.replay,
+    plans.diff,
+    plans.cleanup,
 ):
     app.add_command(command)
 

@@ -32,6 +32,7 @@ class Reply:
     view: RenderableType
     exit_code: int = 0
     error: FeedmillError | None = None  # told on standard error as well, where the document already holds it
+    text: str | None = None  # to be printed to the letter instead of the view
 
 
 class Command(click.Command):
@@ -87,6 +88,9 @@ def _refuse_other_encodings(arguments: Sequence[str]) -> None:
 def _print(reply: Reply, *, as_json: bool) -> int:
     if as_json:
         _write_document(reply.document)
+    elif reply.text is not None:
+        encoding = sys.stdout.encoding or "utf-8"
+        sys.stdout.write(reply.text.encode(encoding, errors="backslashreplace").decode(encoding))
     elif reply.view:
         out().print(reply.view, soft_wrap=isinstance(reply.view, str))
     sys.stdout.flush()

@@ -1,11 +1,14 @@
 """What machines get: the interfaces of feeds, runs, offers and prices as documents."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from db.engine import Row
 from db.enums import SecretKind
 from tasks.catalogue.config import DEFAULT_MAX_BYTES, DEFAULT_MAX_ROWS, shown_address
 from tasks.catalogue.tracking import tracking_url
+
+if TYPE_CHECKING:
+    from tasks.catalogue.planning import Forecast  # brings the network
 
 Document = dict[str, Any]
 
@@ -88,6 +91,27 @@ def feed(row: Row) -> Document:
 
 def run(row: Row) -> Document:
     return dict(row)
+
+
+def plan(forecast: "Forecast") -> Document:
+    """What a run would do, in the names of a run's record where it has them."""
+    of = forecast.plan
+    return {
+        "feed_key": forecast.feed_key,
+        "digest": of.digest,
+        "content_hash": of.basis.content_hash,
+        "promotion_seq": of.basis.newest_seq or None,
+        "planned_at": forecast.planned_at,
+        "is_busy": forecast.is_busy,
+        "would_skip": forecast.would_skip,
+        "download_bytes": forecast.download_bytes,
+        **of.figures(),
+        "products_entering": of.products.height - of.shown.height,
+        "prices_by_reason": of.priced,
+        "shelf_changes": of.shelf_changes(),
+        "price_distribution": of.distribution(),
+        "samples": forecast.samples,
+    }
 
 
 def figures(row: Row) -> Document:

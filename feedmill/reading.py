@@ -8,7 +8,7 @@ from uuid import UUID
 from db import catalogue, engine
 from db import feeds as feed_rows
 from db import offers as shelf
-from db.clock import future_allowed, iso, system_now
+from db.clock import Clock, future_allowed, iso, system_now
 from db.engine import Connection, Row
 from db.enums import IdentityType
 from db.errors import BadRequestError
@@ -55,6 +55,13 @@ def prices(key: str, identity: str) -> list[Document]:
     with engine.connect() as conn:
         product = find_product(conn, key, identity)
         return [documents.price(row) for row in shelf.select_prices(conn, product["tenant_id"], product["id"])]
+
+
+def plan(key: str, *, clock: Clock | None = None, sample: int = 10) -> Document:
+    """What a run of the feed would do now, with so many products of each kind. Fetches the file, writes nothing."""
+    from tasks.catalogue.planning import plan_feed  # noqa: PLC0415 - brings the network
+
+    return documents.plan(plan_feed(key, clock or Clock(), sample=sample))
 
 
 def runs(key: str | None = None, *, limit: int | None = 20, tenant: str = "default") -> list[Document]:

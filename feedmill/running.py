@@ -1,7 +1,8 @@
 """One run now, here: Prefect around it, progress bars in front of it, the outcome from the ledger."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from uuid import UUID
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
@@ -17,15 +18,44 @@ from tasks.catalogue.registry import PIPELINE, find_feed
 from tasks.keyring import check_key
 
 
-def run_now(key: str, *, clock: Clock, force: bool = False) -> tuple[Row, FeedmillError | None]:
+def run_now(
+    key: str, *, clock: Clock, force: bool = False, plan: str | None = None
+) -> tuple[Row, FeedmillError | None]:
     """The record of the run, and what went wrong; refuses at once what cannot be started."""
+    if plan is not None:
+        from tasks.catalogue.plan import valid_digest  # noqa: PLC0415 - half a second that other commands do without
+
+        valid_digest(plan)
+
+    def start() -> None:
+        from flows.ingest_feed import ingest_feed  # noqa: PLC0415 - Prefect takes a second to import
+
+        ingest_feed(key, force=force, plan=plan, at=clock.at)
+
+    return _started(key, start, clock=clock)
+
+
+def replay_now(run_id: UUID, *, clock: Clock) -> tuple[Row, FeedmillError | None]:
+    """The record of the run that processes the file of another again, and what went wrong."""
+    from tasks.catalogue.archive import find_archived  # noqa: PLC0415 - brings the network
+
+    with engine.connect() as conn:
+        key = find_archived(conn, run_id)["feed_key"]
+
+    def start() -> None:
+        from flows.replay_run import replay_run  # noqa: PLC0415 - Prefect takes a second to import
+
+        replay_run(run_id, at=clock.at)
+
+    return _started(key, start, clock=clock)
+
+
+def _started(key: str, start: Callable[[], None], *, clock: Clock) -> tuple[Row, FeedmillError | None]:
     before = _check(key, clock)
     error: BaseException | None = None
     with prefect_api(), progress_bars():
-        from flows.ingest_feed import ingest_feed  # noqa: PLC0415 - Prefect takes a second to import
-
         try:
-            ingest_feed(key, force=force, at=clock.at)
+            start()
         except (Exception, KeyboardInterrupt) as raised:  # noqa: BLE001 - the ledger's record says how it ended
             error = raised
     record = newest_run(key)

@@ -98,9 +98,10 @@ def run_card(run: Document) -> RenderableType:
         "started": when(run["started_at"]),
         "took": f"{run['duration_ms'] / 1000:.1f} s" if run["duration_ms"] else None,
         "trigger": run["trigger"],
+        "replays": said(run["replayed_from_run_id"]) if run["replayed_from_run_id"] else None,
         "downloaded": size(run["download_bytes"]),
-        "rows": _sum_of_rows(run),
-        "products": _sum_of_products(run),
+        "rows": sum_of_rows(run),
+        "products": sum_of_products(run),
         "prices written": run["prices_written"],
         "shelf": _shelf(run),
         "rejected because": run["expiry_rejected_reason"],
@@ -110,7 +111,7 @@ def run_card(run: Document) -> RenderableType:
     return card({name: value for name, value in shown.items() if value not in {None, ""}})
 
 
-def _sum_of_rows(run: Document) -> str | None:
+def sum_of_rows(run: Document) -> str | None:
     if run["rows_read"] is None:
         return None
     parts = (f"{run['rows_read']:,} read = {run['products_upserted']:,} products",)
@@ -118,7 +119,7 @@ def _sum_of_rows(run: Document) -> str | None:
     return " + ".join((*parts, *more))
 
 
-def _sum_of_products(run: Document) -> str | None:
+def sum_of_products(run: Document) -> str | None:
     if run["products_upserted"] is None:
         return None
     names = ("created", "changed", "unchanged")

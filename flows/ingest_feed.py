@@ -8,9 +8,9 @@ from prefect import flow
 
 from db.clock import Clock
 from db.enums import Trigger
-from db.errors import BadRequestError
+from tasks.catalogue.plan import valid_digest
 from tasks.catalogue.shelf.steps import settle
-from tasks.catalogue.steps import catalogue_run, fetch_file, load_file, skip
+from tasks.catalogue.steps import PLAN, catalogue_run, fetch_file, keep_file, load_file, skip
 from tasks.run import Start
 from tasks.steps import submission
 
@@ -24,15 +24,17 @@ def ingest_feed(
     plan: str | None = None,
     at: datetime | None = None,
 ) -> UUID:
-    """Fetch one feed, write what changed, and put it on the shelf if every gate agrees. Returns the id of the run."""
-    if plan is not None:
-        message = "runs by plan are not there yet"
-        raise BadRequestError(message, code="NO_PLANS")
-    start = Start(trigger, job_id, submission(), Clock(at), actor=getpass.getuser())
+    """Fetch one feed, write what changed, and put it on the shelf if every gate agrees. Returns the id of the run.
+
+    With the digest of a plan it goes ahead only if file and shelf still give that plan.
+    """
+    asked = {PLAN: valid_digest(plan)} if plan is not None else {}
+    start = Start(trigger, job_id, submission(), Clock(at), actor=getpass.getuser(), parameters=asked)
     with catalogue_run(feed_key, start) as (run, folder):
         file = fetch_file(run, folder, force=force)
         if file.unchanged:
             skip(run, file.unchanged)
         else:
+            keep_file(run, file)
             settle(run, load_file(run, file.path))
     return run.id

@@ -13,6 +13,7 @@ class IngestError(FeedmillError):
 
     recovery = Recovery.PERMANENT
     code = "INGEST_FAILED"
+    counts = True  # towards the failures that disable a feed
 
 
 class HostUnreachableError(IngestError):
@@ -189,6 +190,38 @@ class FileDamagedError(IngestError):
     hint = "ask the owner of the server to upload the file again"
 
 
+class PlanChangedError(IngestError):
+    """File or shelf have changed since the plan was made."""
+
+    code = "PLAN_CHANGED"
+    hint = "look at what a run would do now with: feedmill plan KEY"
+    counts = False  # a person asked for what is no longer there; the feed did nothing wrong
+
+
+class ArchiveFailedError(IngestError):
+    """The file could not be kept in the archive, so it was not processed."""
+
+    recovery = Recovery.TRANSIENT
+    code = "ARCHIVE_FAILED"
+    hint = "check space and permissions of FEEDMILL_ARCHIVE_URL, or of archive/ in FEEDMILL_HOME"
+
+
+class ArchiveMisconfiguredError(IngestError):
+    """FEEDMILL_ARCHIVE_URL does not name a place that files can be kept in."""
+
+    recovery = Recovery.CONFIGURATION
+    code = "ARCHIVE_MISCONFIGURED"
+    hint = "set FEEDMILL_ARCHIVE_URL to a URL that fsspec knows, for example s3://bucket/feedmill"
+
+
+class ArchiveGoneError(IngestError):
+    """The file of this run is not in the archive any more."""
+
+    code = "ARCHIVE_GONE"
+    hint = "files are kept for 30 days; deliver the file again and run the feed"
+    counts = False  # of a replay, which says nothing of what the feed delivers
+
+
 # Trying again would only repeat a mistake in our own code; and a run that lost its session may not write any more.
 _FOR_GOOD = (
     TypeError,
@@ -214,3 +247,8 @@ def classify(error: BaseException) -> Recovery:
     if isinstance(error, _FOR_GOOD):
         return Recovery.PERMANENT
     return Recovery.TRANSIENT
+
+
+def counts(error: BaseException) -> bool:
+    """Whether a run that failed by this error counts towards those that disable its feed."""
+    return error.counts if isinstance(error, IngestError) else True

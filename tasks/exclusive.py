@@ -15,7 +15,7 @@ from db.errors import BadRequestError, BusyError, DatabaseError, FeedmillError
 from db.ids import new_id
 from db.jobs import Ending, Key, NewJob
 from tasks import ledger
-from tasks.errors import classify
+from tasks.errors import classify, counts
 from tasks.policy import RetryPolicy, judge
 from tasks.redaction import hide
 from tasks.run import Pipeline, Run, Start
@@ -132,15 +132,24 @@ def _look_again(conn: Connection, key: Key, start: Start, *, now: datetime) -> N
 def _open_record(conn: Connection, pipeline: Pipeline, *, key: Key, start: Start, now: datetime) -> Run:
     run_id, worker, target = new_id(), worker_instance(), pipeline.find(conn, key.key)
     job_id = _job(conn, key, start, now=now)
-    job = jobs.start_job(conn, job_id, key, submission=start.submission, worker_instance=worker, now=now)
+    job = jobs.start_job(
+        conn,
+        job_id,
+        key,
+        submission=start.submission,
+        worker_instance=worker,
+        now=now,
+        parameters=None if start.job_id and not start.parameters else start.parameters,  # a named job has its own
+    )
     if job is None:
         message = f"the job {job_id} is not waiting for this run: it was started, canceled or submitted anew"
         raise BadRequestError(message, code="JOB_NOT_WAITING")
+    trigger = start.trigger if start.parameters else job["trigger"]  # asked for something else than what waited
     record = {
         "id": run_id,
         "source_id": target.source_id,
         "job_id": job_id,
-        "trigger": job["trigger"],
+        "trigger": trigger,
         "worker_instance": worker,
         "correlation_id": job["correlation_id"],
     }
@@ -152,12 +161,13 @@ def _open_record(conn: Connection, pipeline: Pipeline, *, key: Key, start: Start
         conn,
         start.clock,
         job_id=job_id,
-        trigger=Trigger(job["trigger"]),
+        trigger=Trigger(trigger),
         actor=start.actor,
         started_at=now,
         target=target,
         attempt=job["attempt"],
         correlation_id=job["correlation_id"],
+        parameters=job["parameters"],
     )
     run.note("job.started", at=now, attempt=run.attempt)
     return run
@@ -226,7 +236,7 @@ def _ending(error: BaseException, run: Run, policy: RetryPolicy, *, at: datetime
         code,
         message,
         error_class=recovery,
-        counts=verdict.retry_after is None,
+        counts=verdict.retry_after is None and counts(error),
         next_retry_at=at + verdict.retry_after if verdict.retry_after else None,
     )
 

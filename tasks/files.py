@@ -1,6 +1,7 @@
 """The single door from a run to the local file system: a work folder per run, plain reads and writes, the key file."""
 
 import os
+import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_COPY_BYTES = 1024 * 1024
 
 
 @contextmanager
@@ -38,6 +40,46 @@ def replace_file(source: Path, target: Path) -> None:
 def discard_file(path: Path) -> None:
     """Remove the file if it is there."""
     path.unlink(missing_ok=True)
+
+
+def size_of(path: Path) -> int | None:
+    """None if there is no such file."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return None
+
+
+def copy_file(source: Path, target: Path) -> None:
+    shutil.copyfile(source, target)
+
+
+def copy_whole(source: Path, target: Path, *, part: Path) -> None:
+    """A copy (0600, folders 0700) that is on the disk before it has its name; `part` is its name until then."""
+    for folder in (target.parent.parent, target.parent):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        with (
+            source.open("rb") as whole,
+            os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as copy,
+        ):
+            shutil.copyfileobj(whole, copy, _COPY_BYTES)
+            copy.flush()
+            os.fsync(copy.fileno())
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def files_below(folder: Path) -> list[tuple[Path, float]]:
+    """Every file below a folder that may not be there, with the time of its last change."""
+    found = []
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):  # gone in the meantime
+            status = path.lstat()
+            if stat.S_ISREG(status.st_mode):
+                found.append((path, status.st_mtime))
+    return found
 
 
 def read_key_file(path: Path) -> bytes:

@@ -1,4 +1,5 @@
-"""The single door from a run to the network: an SFTP connection that checks the host key, times out and closes."""
+"""The single door from a run to the network: an SFTP connection that checks the host key, times out and closes; and
+the file systems of fsspec, for the archive."""
 
 import asyncio
 from collections.abc import Coroutine, Iterator
@@ -8,6 +9,7 @@ from typing import Any
 
 import asyncssh
 from fsspec.asyn import sync  # type: ignore[import-untyped]  # no stubs
+from fsspec.core import url_to_fs  # type: ignore[import-untyped]  # no stubs
 from sshfs import SSHFileSystem  # type: ignore[import-untyped]  # no stubs
 from sshfs.file import SSHFile  # type: ignore[import-untyped]  # no stubs
 from sshfs.utils import READ_BLOCK_SIZE  # type: ignore[import-untyped]  # no stubs
@@ -67,6 +69,12 @@ class HostKeyRefusedError(Exception):
     def __init__(self, shown: tuple[str, ...]) -> None:
         super().__init__(", ".join(shown))
         self.shown = shown
+
+
+def open_file_system(url: str) -> tuple[Any, str]:
+    """The file system of a URL and the path in it; ValueError or ImportError for one that nobody here knows."""
+    system, path = url_to_fs(url)
+    return system, str(path)
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """A run under its lock, and what a pipeline brings to it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -39,6 +39,7 @@ class Run:
     target: Target
     attempt: int = 1
     correlation_id: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # what its job asks for beyond the key
     is_closed: bool = False
     fetched: Any = field(default=None, repr=False)  # what a run reads once, whatever is tried again after
 
@@ -85,3 +86,4 @@ class Start:
     submission: int | None = None  # of a flow run that the dispatcher submitted
     clock: Clock = field(default_factory=Clock)
     actor: str = "feedmill"
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # a job that is named has its own

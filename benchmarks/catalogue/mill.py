@@ -64,6 +64,7 @@ def load(job: Job) -> dict[str, float]:
     with disable_run_logger(), exclusive_run(steps.CATALOGUE, KEY, Start()) as run, files.work_folder() as folder:
         fetched = _timed(seconds, "fetch", lambda: steps.fetch_file.fn(run, folder))
         assert fetched.unchanged is None, fetched
+        _timed(seconds, "keep", lambda: steps.keep_file.fn(run, fetched))
         seen = _timed(seconds, "load", lambda: steps.load_file.fn(run, fetched.path))
         _timed(seconds, "settle", lambda: settle.fn(run, seen))
     return seconds

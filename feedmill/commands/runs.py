@@ -15,19 +15,20 @@ from tasks.catalogue import approval, registry
 @click.command(cls=Command)
 @key_argument
 @click.option("--force", is_flag=True, help="Read the file even if it is the one that was processed last")
+@click.option("--plan", metavar="DIGEST", help="Only if file and shelf still give the plan of this digest")
 @at_option
-def run(key: str, *, force: bool, at: str | None) -> Reply:
+def run(key: str, *, force: bool, plan: str | None, at: str | None) -> Reply:
     """Run one feed now, here, and print the record of the run.
 
     Fetches the file, writes what changed, puts it on the shelf if every gate agrees. An unchanged file is skipped
-    (--force reads it). Exits 3 if the run has to wait for a person, 75 if a run of the feed is under way.
+    (--force and --plan read it). Exits 3 if the run has to wait for a person, 75 if a run of the feed is under way.
     """
-    record, error = running.run_now(key, clock=named_clock(at), force=force)
+    record, error = running.run_now(key, clock=named_clock(at), force=force, plan=plan)
     document = documents.run(record)
-    return Reply(document, views.run_card(document), _exit_code(document), error)
+    return Reply(document, views.run_card(document), exit_code_of(document), error)
 
 
-def _exit_code(run: documents.Document) -> int:
+def exit_code_of(run: documents.Document) -> int:
     if run["status"] == "FAILED":
         return FAILED
     return BLOCKED if approval.waits(run) else 0

@@ -40,6 +40,12 @@ def batches(products: pl.DataFrame, reading: Reading, *, size: int | None = None
         yield Batch(seen, wide.attributes_of(needed), _prices(seen.filter(pl.col("price_reason").is_not_null())))
 
 
+def attributes_of(products: pl.DataFrame, reading: Reading) -> pl.DataFrame:
+    """Everything that the file says of these few products, in the order of the file."""
+    in_order = products.sort(ROW)
+    return _Wide(reading, in_order[ROW]).attributes_of(in_order)
+
+
 def first_prices(batch: Batch, new_ids: pl.Series) -> pl.DataFrame:
     """The prices of the new products of a batch, which have these ids."""
     given = batch.new.select(ROW, product_id=new_ids)

@@ -6,34 +6,40 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import polars as pl
 from prefect import task
 from prefect.logging import get_run_logger
 
 from db import catalogue, feeds, shelf
+from db.archive import mark_artifact
 from db.catalogue import Observation
 from db.engine import Connection, Row, session_errors, transaction
 from db.enums import IdentityType, Stage, UnchangedPolicy
-from tasks import exclusive, files, policy, progress
+from tasks import exclusive, files, policy, progress, store
 from tasks.ahead import Ahead
-from tasks.catalogue import diff, identity, load
-from tasks.catalogue.access import remote_of
-from tasks.catalogue.config import DEFAULT_MAX_BYTES, DEFAULT_MAX_ROWS
+from tasks.catalogue import breaker, diff, identity, load
+from tasks.catalogue.access import limits_of, max_bytes_of, remote_of
+from tasks.catalogue.archive import find_archived, open_archive
 from tasks.catalogue.fingerprints import FINGERPRINT_VERSION
 from tasks.catalogue.freshness import LastFile, SkipReason, unchanged_by_hash, unchanged_by_stat
-from tasks.catalogue.parse import ROW, Limits
+from tasks.catalogue.parse import ROW
+from tasks.catalogue.plan import Basis, digest_of
 from tasks.catalogue.registry import PIPELINE, find_feed
 from tasks.catalogue.samples import MEANINGS, SAMPLES_PER_CODE, UPGRADE
 from tasks.catalogue.survey import Survey, survey_file
+from tasks.errors import PlanChangedError
 from tasks.exclusive import exclusive_run
 from tasks.fetching import Fetching
 from tasks.keyring import check_key
 from tasks.run import Pipeline, Run, Start, Target
 from tasks.steps import live_task_options, log_event, shown_as_busy
-from tasks.transport import INFLATED_PER_BYTE, Download, RemoteStat, open_retriever
+from tasks.transport import Download, RemoteStat, open_retriever
 
 _LIVE = live_task_options(policy.CATALOGUE)
+
+PLAN, REPLAY = "plan", "replay"  # what a job may ask for: to keep to a plan's digest, to process a run's file again
 
 
 @dataclass(frozen=True)
@@ -42,6 +48,8 @@ class FetchedFile:
 
     path: Path | None = None
     unchanged: SkipReason | None = None
+    sha256: str = ""
+    size_bytes: int = 0
 
 
 @contextmanager
@@ -62,7 +70,8 @@ def _find(conn: Connection, key: str) -> Target:
 
 
 def _on_start(run: Run) -> None:
-    catalogue.insert_catalogue_run(run.conn, run.id, run.target.details)
+    asked = {"plan_digest": run.parameters.get(PLAN), "replayed_from": run.parameters.get(REPLAY)}
+    catalogue.insert_catalogue_run(run.conn, run.id, run.target.details, **asked)
     feeds.mark_stamp(run.conn, run.target.details["source_id"], run.started_at)
 
 
@@ -75,8 +84,8 @@ CATALOGUE = Pipeline(PIPELINE, policy.CATALOGUE, find=_find, on_start=_on_start,
 
 @task(name="fetch-file", **_LIVE)
 def fetch_file(run: Run, folder: Path, *, force: bool = False) -> FetchedFile:
-    """Bring the remote file to disk, or say why it need not be read."""
-    last = LastFile() if force else _last_file(run.target.details)
+    """Bring the file to disk, from its server or for a replay from the archive; or say why it need not be read."""
+    last = LastFile() if force or {PLAN, REPLAY} & run.parameters.keys() else _last_file(run.target.details)
     run.fetched = run.fetched or _fetch(run, folder, last)  # an attempt after the fetch uses the file on disk
     if isinstance(run.fetched, RemoteStat):
         _remember(run, run.fetched, download=None)
@@ -85,20 +94,42 @@ def fetch_file(run: Run, folder: Path, *, force: bool = False) -> FetchedFile:
     download: Download = run.fetched
     _remember(run, download.stat, download=download)
     log_event("DOWNLOAD_COMPLETE", run_id=run.id, bytes=download.size_bytes, hash=download.sha256)
-    return FetchedFile(download.path, unchanged_by_hash(last, download.sha256))
+    unchanged = unchanged_by_hash(last, download.sha256)
+    return FetchedFile(download.path, unchanged, sha256=download.sha256, size_bytes=download.size_bytes)
+
+
+@task(name="keep-file", **_LIVE)
+def keep_file(run: Run, file: FetchedFile) -> None:
+    """Put the file into the archive, unless it is there, before anything is made of it."""
+    if file.path is None:
+        message = "there is no file to keep"
+        raise AssertionError(message)
+    archive = open_archive()
+    if not archive.has(file.sha256, file.size_bytes):
+        archive.put(file.path, file.sha256)
+    with transaction(run.conn):
+        mark_artifact(run.conn, run.id, archive.url(file.sha256))
 
 
 def _fetch(run: Run, folder: Path, last: LastFile) -> Download | RemoteStat:
     """The whole file on disk; or only what the server says of it, if that is what it said last time."""
-    feed = run.target.details
+    feed, target = run.target.details, folder / "feed"
+    if REPLAY in run.parameters:
+        return _fetch_archived(run, target, UUID(run.parameters[REPLAY]))
     log_event("DOWNLOAD_START", **{name: feed[name] for name in ("host", "port", "path", "transport")})
     with open_retriever(remote_of(feed)) as retriever:
         seen = retriever.stat()
         log_event("FILE_STAT", remote_mtime=seen.modified_at, remote_size=seen.size)
         if unchanged_by_stat(last, modified_at=seen.modified_at, size=seen.size):
             return seen
-        limit = feed["max_file_size_bytes"] or DEFAULT_MAX_BYTES
-        return retriever.download(folder / "feed", max_bytes=limit, on_progress=Fetching(run))
+        return retriever.download(target, max_bytes=max_bytes_of(feed), on_progress=Fetching(run))
+
+
+def _fetch_archived(run: Run, target: Path, replayed: UUID) -> Download:
+    with session_errors(run.conn):
+        sha256 = find_archived(run.conn, replayed)["content_hash"]
+    size = store.fetch(open_archive(), sha256, target)
+    return Download(target, sha256, size, RemoteStat(None, None))
 
 
 def _last_file(feed: Row) -> LastFile:
@@ -123,10 +154,12 @@ def load_file(run: Run, path: Path) -> Observation:
     run.enter(Stage.DOCUMENTS)
     with ThreadPoolExecutor(1, thread_name_prefix="read-state") as reader:  # while the file is read
         coming = reader.submit(_state, run)
-        surveyed = survey_file(path, _limits(feed), max_products=feed["max_product_count"], on_rows=_surveyed)
+        surveyed = survey_file(path, limits_of(feed), max_products=feed["max_product_count"], on_rows=_surveyed)
+    state = coming.result()
+    if PLAN in run.parameters:
+        _refuse_other_plan(run, surveyed, state)
     with transaction(run.conn):
         seen = catalogue.mark_observation(run.conn, feed["source_id"], run.id, at=run.now())
-    state = coming.result()
     heartbeat = feed["heartbeat_hours"]
     products = diff.with_changes(surveyed.products, state, now=seen.observed_at, heartbeat_hours=heartbeat)
     written = _write(run, seen, load.batches(products, surveyed.reading), state=state, total=products.height)
@@ -139,15 +172,22 @@ def load_file(run: Run, path: Path) -> Observation:
     return seen
 
 
+def _refuse_other_plan(run: Run, surveyed: Survey, state: pl.DataFrame) -> None:
+    """Whoever asked for this run has seen what it will do. Asked before the first attempt writes; a further one goes on
+    with the same file under the same lock, and finds what the first has written."""
+    feed = run.target.details
+    with session_errors(run.conn):
+        record = catalogue.select_run(run.conn, run.key.tenant_id, run.id) or {}
+        newest = shelf.select_newest_seq(run.conn, feed["source_id"])
+    basis = Basis(record["content_hash"], newest, breaker.limits_of(feed["gates"]))
+    if record["obs_seq"] is None and digest_of(surveyed.products, state, basis) != run.parameters[PLAN]:
+        raise PlanChangedError
+
+
 def _state(run: Run) -> pl.DataFrame:
     source_id = run.target.details["source_id"]
     with session_errors(run.conn):
         return catalogue.copy_state(run.conn, source_id, diff.state_schema(), fingerprint_version=FINGERPRINT_VERSION)
-
-
-def _limits(feed: Row) -> Limits:
-    max_bytes = (feed["max_file_size_bytes"] or DEFAULT_MAX_BYTES) * INFLATED_PER_BYTE
-    return Limits(max_rows=feed["max_row_count"] or DEFAULT_MAX_ROWS, max_bytes=max_bytes)
 
 
 @dataclass

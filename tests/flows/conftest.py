@@ -15,7 +15,7 @@ def drawer(prefect_session, conn, tmp_path, monkeypatch):
 
     monkeypatch.setenv("FEEDMILL_TEST_CLOCK", "1")
     monkeypatch.setenv("CREDENTIAL_ENCRYPTION_KEY_B64", base64.b64encode(bytes(range(32))).decode())
-    for step in (steps.fetch_file, steps.load_file, settle, steps.skip):
+    for step in (steps.fetch_file, steps.keep_file, steps.load_file, settle, steps.skip):
         monkeypatch.setattr(step, "retry_delay_seconds", [0, 0])
     return Mill(conn, tmp_path / "catalog.csv")
 

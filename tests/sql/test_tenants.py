@@ -26,7 +26,7 @@ def theirs(conn):
     insert(conn, "shelf_spans", source_id=source_id, product_id=product["id"])
     insert(conn, "setting_log", source_id=source_id)
     ids = _waiting(conn, made, on_shelf=product["id"])
-    return {"run_id": ran["id"], "product_id": product["id"], **ids}
+    return {"run_id": ran["id"], "source_id": source_id, "product_id": product["id"], **ids}
 
 
 def _waiting(conn, made, *, on_shelf):
@@ -59,6 +59,10 @@ READS = {
     ),
     "select_price_moves": lambda conn, tenant, of: offers.select_price_moves(conn, tenant, of["blocked_id"], limit=1),
     "select_runs_before": lambda conn, tenant, of: offers.select_runs_before(conn, tenant, of["newer_id"], limit=1),
+    "select_products": lambda conn, tenant, of: offers.select_products(conn, tenant, [of["product_id"]]),
+    "select_shelf_diff": lambda conn, tenant, of: offers.select_shelf_diff(
+        conn, tenant, of["source_id"], before=0, after=1
+    ),
     "select_products_named": lambda conn, tenant, _: offers.select_products_named(
         conn, tenant, "theirs", value="tent", identity_type=None
     ),

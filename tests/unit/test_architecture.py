@@ -118,7 +118,7 @@ def a_pipeline_meets_prefect_in_its_steps(path: str, text: str) -> list[str]:
 
 def a_pipeline_meets_the_database_in_steps_and_register(path: str, text: str) -> list[str]:
     if not in_pipeline(path) or path.endswith(
-        ("/steps.py", "/registry.py", "/switches.py", "/approval.py", "/watch.py")
+        ("/steps.py", "/registry.py", "/switches.py", "/approval.py", "/watch.py", "/archive.py", "/planning.py")
     ):
         return []
     return [origin for origin in origins(text) if within(origin, ("db",)) and not within(origin, VALUES)]
