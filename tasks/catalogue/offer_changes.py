@@ -21,11 +21,12 @@ def counts_of(shelf: pl.DataFrame, file: pl.DataFrame) -> Counts:
         seen=kept.height,
         products=file.height,
         url_hash_fallbacks=file.filter(pl.col("identity_type") == IdentityType.URL_HASH.value).height,
-        changes=_changes(kept),
+        changes=changes_of(kept),
     )
 
 
-def _changes(kept: pl.DataFrame) -> OfferChanges:
+def changes_of(kept: pl.DataFrame) -> OfferChanges:
+    """Of the products that stay: `price`, `currency` and `in_stock` as they show, and the same with `_after`."""
     same = kept.filter(pl.col("currency") == pl.col("currency_after"))
     by_factor = {factor: same.filter(_is_near(factor)).height for factor in FACTORS}
     stocked = kept.filter(pl.col("in_stock"))

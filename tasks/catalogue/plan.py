@@ -17,6 +17,7 @@ from db.errors import BadRequestError
 from tasks.catalogue import breaker, diff
 from tasks.catalogue.breaker import Counts, Limits, Reason
 from tasks.catalogue.identity import KEY
+from tasks.catalogue.offer_changes import changes_of
 from tasks.catalogue.survey import Survey
 from tasks.catalogue.validate import currencies
 
@@ -63,7 +64,7 @@ def digest_of(products: pl.DataFrame, state: pl.DataFrame, basis: Basis) -> str:
     same one, at any time."""
     compared = diff.with_changes(products, state, now=_ANY_TIME, heartbeat_hours=0)
     has_price = pl.col("price_reason").is_not_null()
-    said = compared.filter(diff.writes()).select(
+    said = compared.filter(diff.needs_attributes() | has_price).select(
         pl.col(KEY).cast(pl.String),
         pl.when(diff.needs_attributes()).then("fingerprint").alias("fingerprint"),
         *(pl.when(has_price).then(pl.col(name).cast(pl.String)).alias(name) for name in _PRICE),
@@ -126,7 +127,12 @@ class Plan:
     @cached_property
     def counts(self) -> Counts:
         before, products = self.on_shelf.height, self.products.height
-        return Counts(before, before - self.gone.height, products, self.survey.url_hash_fallbacks)
+        kept = self.shown.select(
+            *(pl.col(f"shown_{name}").alias(name) for name in ("price", "currency", "in_stock")),
+            *(pl.col(name).alias(f"{name}_after") for name in ("price", "currency", "in_stock")),
+        )
+        fallbacks = self.survey.url_hash_fallbacks
+        return Counts(before, before - self.gone.height, products, fallbacks, changes_of(kept))
 
     @cached_property
     def reasons(self) -> tuple[Reason, ...]:
