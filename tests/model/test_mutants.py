@@ -84,7 +84,7 @@ def test_rule_2_one_transaction(monkeypatch, found):
         return result
 
     monkeypatch.setattr(FaultyConnection, "execute", commits_early)
-    found("source_products", "source_product_presence", "active_offers")
+    found("source_products", "source_product_presence", "active_offers", "affiliate_feed_runs")
 
 
 @pytest.mark.parametrize(
