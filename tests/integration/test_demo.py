@@ -33,7 +33,7 @@ def played(tmp_path_factory):
     done = subprocess.run(
         [sys.executable, "-m", "feedmill", "demo", "--json"],
         cwd=ROOT,
-        env={**inherited, **{name: str(path) for name, path in places.items()}},
+        env={**inherited, **{name: str(path) for name, path in places.items()}, "COLUMNS": "160"},  # no heading folded
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

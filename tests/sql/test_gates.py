@@ -1,9 +1,13 @@
 """The gates on prices, currencies and stock in phase two: what is counted, what blocks, and the evidence."""
 
+from io import StringIO
+
 import pytest
+from rich.console import Console
 
 import feedmill as api
 from db.clock import Clock
+from feedmill import evidence_views
 from tasks.catalogue import approval, breaker, registry
 from tests.mill import after, row
 from tests.plain import PlainMill
@@ -213,3 +217,25 @@ def test_evidence_keeps_its_figures_after_the_decision(mill):
     evidence = api.evidence(record["id"])
     assert evidence["blocked_reasons"][0]["by_factor"] == {"100": SIZE}
     assert "offer_changes" not in evidence
+
+
+def test_people_are_told_the_same(mill):
+    cells = {n: {"price": times_100(n)} if n <= 12 else {"currency": "EUR"} if n <= 23 else {} for n in EVERY}
+    mill.deliver(*(row(n, stock="N", **cells[n]) for n in EVERY))
+    record = mill.run(at=after(2))
+    paper = StringIO()
+    Console(file=paper, width=150).print(evidence_views.evidence_report(api.evidence(record["id"])))
+    said = paper.getvalue()
+    for words in (
+        "PRICE_FACTOR_SPIKE: 12 of 29 prices moved by a power of ten (12 near x 100), 41.4%; up to 10% may pass",
+        "CURRENCY_SPIKE: 11 of 40 products changed currency, 27.5%; up to 10% may pass",
+        "OUT_OF_STOCK_SPIKE: 40 of 40 products in stock sold out at once, 100.0%; up to 80% may pass",
+        "near x 100        12  ████",
+        "currencies: USD -> EUR 11",
+        "stock: 40 sold out",
+        "prices moved by a power of ten, a sample",
+        "in another currency, a sample",
+        "sold out, a sample",
+        "yes -> no",
+    ):
+        assert words in said, words
