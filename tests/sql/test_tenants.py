@@ -1,6 +1,7 @@
 """No reading function reaches another tenant's rows."""
 
 import inspect
+from decimal import Decimal
 
 import pytest
 
@@ -30,13 +31,14 @@ def theirs(conn):
 
 
 def _waiting(conn, made, *, on_shelf):
-    """A blocked run that saw a product at another price and a new one, and a later run."""
+    """A blocked run that saw a product sold out and at another price, and a new one; and a later run."""
     source_id = made["source_id"]
     ended = {"status": "completed", "started_at": NOON, "finished_at": NOON}
     blocked, newer = (run(conn, made, **ended, figures={"obs_seq": number}) for number in (2, 3))
     left, entered = (insert(conn, "source_products", source_id=source_id)["id"] for _ in range(2))
     insert(conn, "shelf_spans", source_id=source_id, product_id=left)
-    insert(conn, "prices", source_product_id=on_shelf, obs_seq=2, price_amount="1.00")
+    now = {"price_amount": "1.00", "in_stock": False, "reason": "changed", "affiliate_feed_run_id": blocked["id"]}
+    insert(conn, "prices", source_product_id=on_shelf, obs_seq=2, **now)
     insert(conn, "sightings", source_id=source_id, obs_seq=2, run_id=blocked["id"], product_ids=[on_shelf, entered])
     return {"blocked_id": blocked["id"], "newer_id": newer["id"]}
 
@@ -58,6 +60,14 @@ READS = {
         conn, tenant, of["blocked_id"], entering=False, limit=1
     ),
     "select_price_moves": lambda conn, tenant, of: offers.select_price_moves(conn, tenant, of["blocked_id"], limit=1),
+    "select_offer_changes": lambda conn, tenant, of: offers.select_offer_changes(
+        conn, tenant, of["blocked_id"], gate="stock", factors=["10"], near="0.1", limit=1
+    ),
+    "select_offer_change_counts": lambda conn, tenant, of: [
+        found
+        for rows in offers.select_offer_change_counts(conn, tenant, of["blocked_id"], edges=[Decimal(1)]).values()
+        for found in rows
+    ],
     "select_runs_before": lambda conn, tenant, of: offers.select_runs_before(conn, tenant, of["newer_id"], limit=1),
     "select_products": lambda conn, tenant, of: offers.select_products(conn, tenant, [of["product_id"]]),
     "select_shelf_diff": lambda conn, tenant, of: offers.select_shelf_diff(
