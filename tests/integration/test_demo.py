@@ -14,7 +14,7 @@ from feedmill import demo
 from feedmill.simulator.catalogue import make_catalogue
 from feedmill.simulator.days import compare, next_day
 
-pytestmark = [pytest.mark.xdist_group("demo"), pytest.mark.slow]  # one play for all of them
+pytestmark = pytest.mark.slow  # one play for all of them
 
 ROOT = Path(__file__).parents[2]
 SHARED = Path("/var/lib/feedmill")  # where root's databases lie
