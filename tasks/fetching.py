@@ -5,6 +5,7 @@ import time
 from uuid import UUID
 
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
+from prefect.runtime import flow_run
 
 from db.engine import ping, session_errors
 from tasks import progress
@@ -42,7 +43,12 @@ class Fetching:
             self._asked_at = time.monotonic()
 
     def _show(self, percent: int) -> None:
-        """At most ten calls for a file of any size. That Prefect does not answer is no reason to stop."""
+        """At most ten calls for a file of any size. That Prefect does not answer is no reason to stop.
+
+        Outside of a flow run nobody looks, and asking would start a server.
+        """
+        if flow_run.id is None:
+            return
         try:
             if self._bar is None:
                 key = "fetch-" + re.sub(r"[^a-z0-9]+", "-", self._run.key.key)  # all that Prefect allows in a key
