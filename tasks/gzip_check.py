@@ -8,14 +8,15 @@ from typing import BinaryIO
 from tasks import files
 from tasks.errors import FileDamagedError, FileStillUploadingError, FileTooLargeError
 
-_MAGIC = b"\x1f\x8b"
+GZIP_MAGIC = b"\x1f\x8b"
 _CHUNK_BYTES = 1024 * 1024
-_GZIP_WINDOW = 16 + zlib.MAX_WBITS  # a gzip header and trailer, and the largest window
+_READ_BYTES = 256 * 1024
+GZIP_WINDOW = 16 + zlib.MAX_WBITS  # a gzip header and trailer, and the largest window
 
 
 def starts_as_gzip(path: Path) -> bool:
     with files.open_for_read(path) as file:
-        return file.read(len(_MAGIC)) == _MAGIC
+        return file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
 
 
 def verify_gzip(path: Path, *, address: str, max_bytes: int) -> int:
@@ -23,8 +24,8 @@ def verify_gzip(path: Path, *, address: str, max_bytes: int) -> int:
     inflated = 0
     try:
         with files.open_for_read(path) as file:
-            for size in _inflated_sizes(file):
-                inflated += size
+            for piece in inflated_pieces(file):
+                inflated += len(piece)
                 if inflated > max_bytes:
                     message = f"{address} inflates to more than the {max_bytes} bytes that this feed allows"
                     raise FileTooLargeError(message)
@@ -37,16 +38,16 @@ def verify_gzip(path: Path, *, address: str, max_bytes: int) -> int:
     return inflated
 
 
-def _inflated_sizes(file: BinaryIO) -> Iterator[int]:
-    """Sizes of the pieces, never more than one in memory; EOFError if the last member has no end."""
+def inflated_pieces(file: BinaryIO, *, most_bytes: int = _CHUNK_BYTES) -> Iterator[bytes]:
+    """The text of all members, never more than one piece in memory; EOFError if the last member has no end."""
     member = None
-    while data := file.read(_CHUNK_BYTES):
+    while data := file.read(_READ_BYTES):
         while data:
             if member is None:
                 data = data.lstrip(b"\0")  # padding that block devices leave between and after members
-                member = zlib.decompressobj(_GZIP_WINDOW) if data else None
+                member = zlib.decompressobj(GZIP_WINDOW) if data else None
                 continue
-            yield len(member.decompress(data, _CHUNK_BYTES))
+            yield member.decompress(data, most_bytes)
             data, member = (member.unused_data, None) if member.eof else (member.unconsumed_tail, member)
     if member is not None:
         raise EOFError

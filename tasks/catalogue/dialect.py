@@ -12,13 +12,11 @@ from typing import Any, BinaryIO
 
 from tasks import files
 from tasks.errors import IngestError
+from tasks.gzip_check import GZIP_MAGIC, inflated_pieces
 
 DELIMITERS = (",", "\t", ";", "|")
 QUOTE = '"'
-GZIP_MAGIC = b"\x1f\x8b"
-GZIP_WINDOW = 16 + zlib.MAX_WBITS  # a gzip header and trailer, and the largest window
 PROBE_BYTES = 262_144
-_READ_BYTES = 262_144
 _BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _ARCHIVES = {b"PK\x03\x04": "a zip archive", b"7z\xbc\xaf": "a 7-Zip archive", b"BZh": "bzip2", b"\xfd7zXZ": "xz"}
 _CONTROL = re.compile(r"[\x01-\x08\x0e-\x1f\x7f]")
@@ -88,22 +86,14 @@ def detect(path: Path) -> Dialect:
 
 def inflated(raw: BinaryIO, block_bytes: int) -> Iterator[bytes]:
     """Blocks of every member of a gzip file; refuses what is damaged or ends early."""
-    inflater = None
     try:
-        while data := raw.read(_READ_BYTES):
-            while data:
-                if inflater is None:
-                    data = data.lstrip(b"\0")  # padding that block devices leave between and after members
-                    inflater = zlib.decompressobj(GZIP_WINDOW) if data else None
-                    continue
-                yield inflater.decompress(data, block_bytes)
-                data, inflater = (inflater.unused_data, None) if inflater.eof else (inflater.unconsumed_tail, inflater)
+        yield from inflated_pieces(raw, most_bytes=block_bytes)
     except zlib.error as error:
         message = f"the file cannot be inflated: {error}"
         raise UnreadableFileError(message) from error
-    if inflater is not None:
+    except EOFError as error:
         message = "the file cannot be inflated: it ends early"
-        raise UnreadableFileError(message)
+        raise UnreadableFileError(message) from error
 
 
 def _inflated_head(raw: BinaryIO) -> bytes:

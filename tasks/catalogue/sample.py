@@ -9,10 +9,11 @@ import polars as pl
 
 from tasks import files
 from tasks.catalogue import money
-from tasks.catalogue.dialect import GZIP_MAGIC, GZIP_WINDOW, EmptyFileError, detect
+from tasks.catalogue.dialect import EmptyFileError, detect
 from tasks.catalogue.parse import ROW, Limits, parts
 from tasks.catalogue.survey import Reading, open_file, read_as_detected, values
 from tasks.errors import FileDamagedError
+from tasks.gzip_check import GZIP_MAGIC, GZIP_WINDOW
 
 _MOST_INFLATED = 8 * 1024 * 1024
 

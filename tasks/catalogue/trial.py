@@ -11,8 +11,8 @@ import polars as pl
 from db.enums import Transport
 from tasks import files, plain_ftp
 from tasks.catalogue import sample
-from tasks.catalogue.dialect import GZIP_MAGIC
 from tasks.errors import FileTooLargeError, IngestError
+from tasks.gzip_check import GZIP_MAGIC
 from tasks.network import Timeouts
 from tasks.transport import Remote, RemoteStat, open_retriever
 
