@@ -3,6 +3,10 @@ BIN := .venv/bin
 DONE := .venv/.installed
 BENCH_DONE := .venv/.installed-bench
 ROWS ?= 50000 500000
+# uv takes a quarter of pip's time; pip steps in where only pip knows the way to the packages.
+FROM_LOCK := --quiet --constraint requirements.lock --editable
+UV := $(BIN)/uv pip install --python $(BIN)/python --compile-bytecode $(FROM_LOCK)
+PIP := $(BIN)/pip install --disable-pip-version-check $(FROM_LOCK)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-slow bench bench-sftp lint format up lock
@@ -15,7 +19,8 @@ setup: $(DONE) ## Make .venv with the exact versions of requirements.lock
 $(DONE): pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo 'feedmill needs Python 3.11 or later: make setup PYTHON=python3.11'; exit 1; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock uv
+	$(UV) '.[dev]' || $(PIP) '.[dev]'
 	@touch $(DONE)
 
 demo: setup ## The main job end to end: an SFTP server, two days of a catalogue, prices and offers
@@ -35,7 +40,7 @@ bench: $(BENCH_DONE) ## Measure ledger, shelf, offers, gates and catalogue; writ
 	$(BIN)/python -m benchmarks.catalogue --rows $(ROWS)
 
 $(BENCH_DONE): $(DONE)
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[dev,bench]'
+	$(UV) '.[dev,bench]' || $(PIP) '.[dev,bench]'
 	@touch $(BENCH_DONE)
 
 bench-sftp: setup ## Measure fetching against OpenSSH's own sftp; needs its server (Debian: openssh-server)

@@ -53,7 +53,7 @@ def any_server(request) -> Server:
 @pytest.fixture
 def database(embedded_server, monkeypatch):
     """A fresh, migrated database; FEEDMILL_DATABASE_URL names it."""
-    with embedded_server.clone() as url:
+    with embedded_server.lent() as url:
         monkeypatch.setenv("FEEDMILL_DATABASE_URL", url)
         yield url
 
