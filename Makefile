@@ -27,7 +27,7 @@ demo: setup ## The main job end to end: an SFTP server, two days of a catalogue,
 	$(BIN)/feedmill demo
 
 test: setup ## The whole test suite but the slow proofs, and the map from the specification to the tests
-	$(BIN)/pytest -m 'not slow' --spec --numprocesses 2 --dist worksteal
+	$(BIN)/pytest -m 'not slow' --spec --numprocesses 3 --dist worksteal
 
 test-slow: setup ## The slow proofs
 	$(BIN)/pytest -m slow --numprocesses 2
