@@ -59,6 +59,7 @@ class Server:
         options = ["-o", "UserKnownHostsFile=/dev/null", "-o", "StrictHostKeyChecking=no", "-o", "LogLevel=ERROR"]
         source = f"{getpass.getuser()}@127.0.0.1:{path}"
         command = ["sftp", "-q", "-P", str(self.port), "-i", self.folder / "user", *options, "-F", "none", source]
+        self._begin_anew()
         began = time.perf_counter()
         subprocess.run([*command, self.folder / "by-sftp"], check=True, stdout=subprocess.DEVNULL)
         return time.perf_counter() - began
@@ -67,8 +68,14 @@ class Server:
         """Seconds of our fetch, connecting, hashing and checking included, and the peak memory of its process."""
         facts = {**asdict(self), "folder": str(self.folder), "path": str(path)}
         command = [sys.executable, "-m", "benchmarks.sftp", "--fetch", json.dumps(facts)]
+        self._begin_anew()
         told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         return dict(json.loads(told))
+
+    def _begin_anew(self) -> None:
+        """A run finds no earlier file: neither program may write over one, and both find as much memory free."""
+        for name in ("by-sftp", "by-feedmill"):
+            (self.folder / name).unlink(missing_ok=True)
 
 
 def fetch(facts: dict[str, Any]) -> dict[str, float]:
@@ -148,7 +155,7 @@ def measure(megabytes: int) -> dict[str, Any]:
             theirs.append(server.sftp(large))
             if not number % 2:
                 ours.append(server.feedmill(large))
-        assert filecmp.cmp(server.folder / "by-feedmill", large, shallow=False), "another file arrived"
+                assert filecmp.cmp(server.folder / "by-feedmill", large, shallow=False), "another file arrived"
         low = server.feedmill(small)
     del ours[0], theirs[0]  # the first round read the file into the cache
     seconds = [one["seconds"] for one in ours]

@@ -18,7 +18,7 @@ from tasks.redaction import kept_secret
 from tasks.transport_errors import connecting, reading
 from tasks.transport_ftp import open_ftp
 
-CHUNK_BYTES = 2 * 1024 * 1024  # one round trip to the server per chunk
+CHUNK_BYTES = 1024 * 1024  # hashed and written while the next ones arrive
 PORTS = {Transport.SFTP: 22, Transport.FTP: 21}
 INFLATED_PER_BYTE = 20  # a feed may inflate to this many times the bytes it may download
 _EPOCH = datetime.fromtimestamp(0, tz=UTC)

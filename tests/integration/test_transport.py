@@ -114,6 +114,14 @@ def test_download_of_gzip_keeps_and_hashes_the_bytes_as_delivered(either, root, 
     assert got.sha256 == hashlib.sha256(delivered).hexdigest()
 
 
+@pytest.mark.parametrize("chunks", [0, 1, 2, 4, 5, 9])
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_download_of_whole_chunks_and_a_byte_more_or_less(either, root, target, chunks, more):
+    content = os.urandom(max(0, chunks * transport.CHUNK_BYTES + more))
+    (root / "large").write_bytes(content)
+    assert _fetch(either("/large"), target).sha256 == hashlib.sha256(content).hexdigest()
+
+
 def test_download_in_many_chunks_reports_each(either, root, target):
     content = os.urandom(3 * transport.CHUNK_BYTES + 17)
     (root / "large").write_bytes(content)
@@ -313,6 +321,95 @@ def test_failure_of_the_server_while_reading_is_transient(root, target):
     with _server(root, Failing) as server:
         error = _refused(errors.DownloadFailedError, _remote(server), target)
     assert errors.classify(error) is errors.Recovery.TRANSIENT
+
+
+class _Late(ReadOnlyFiles):
+    """Answers the first pieces, and then does what `later` says."""
+
+    def read(self, file_obj, offset, size):
+        return super().read(file_obj, offset, size) if offset < 2 * transport.CHUNK_BYTES else self.later()
+
+
+class _LateSilence(_Late):
+    async def later(self):
+        await asyncio.get_running_loop().create_future()
+
+
+class _LateFailure(_Late):
+    def later(self):
+        raise asyncssh.SFTPFailure(PASSWORD)
+
+
+class _LateGoodbye(_Late):
+    def later(self):
+        self.connection.abort()
+        return b""
+
+
+@pytest.mark.parametrize(
+    "files, kind",
+    [
+        pytest.param(_LateSilence, errors.HostUnreachableError, id="falls silent"),
+        pytest.param(_LateFailure, errors.DownloadFailedError, id="fails"),
+        pytest.param(_LateGoodbye, errors.HostUnreachableError, id="hangs up"),
+    ],
+)
+def test_server_that_stops_while_several_pieces_are_asked_for(root, target, caplog, files, kind):
+    (root / "large").write_bytes(os.urandom(9 * transport.CHUNK_BYTES))
+    with _server(root, files) as server:
+        error = _refused(kind, _remote(server, "/large"), target, timeouts=Timeouts(reply=1))
+    assert errors.classify(error) is errors.Recovery.TRANSIENT
+    gc.collect()
+    assert [record for record in caplog.records if record.name == "asyncio"] == []  # no request left behind
+
+
+def test_giving_up_half_way_leaves_no_request_behind(root, target, caplog):
+    (root / "large").write_bytes(os.urandom(9 * transport.CHUNK_BYTES))
+
+    def give_up(done, total):
+        if done > transport.CHUNK_BYTES:
+            message = "enough"
+            raise LookupError(message)
+
+    with _server(root, _LateSilence) as server, pytest.raises(LookupError, match="enough"):
+        _fetch(_remote(server, "/large"), target, on_progress=give_up)
+    assert list(target.parent.iterdir()) == []
+    gc.collect()
+    assert [record for record in caplog.records if record.name == "asyncio"] == []
+
+
+def test_next_pieces_come_while_one_is_written(root, target):
+    fourth = threading.Event()
+
+    class Watched(ReadOnlyFiles):
+        def read(self, file_obj, offset, size):
+            if offset >= 3 * transport.CHUNK_BYTES:
+                fourth.set()
+            return super().read(file_obj, offset, size)
+
+    def slow_disk(done, total):
+        if done == 2 * transport.CHUNK_BYTES:
+            assert fourth.wait(30), "nothing was asked for while the second piece was written"
+
+    content = os.urandom(9 * transport.CHUNK_BYTES)
+    (root / "large").write_bytes(content)
+    with _server(root, Watched) as server:
+        got = _fetch(_remote(server, "/large"), target, on_progress=slow_disk)
+    assert got.sha256 == hashlib.sha256(content).hexdigest()
+
+
+def test_head_asks_for_no_more_than_it_shows(root):
+    asked = []
+
+    class Asked(ReadOnlyFiles):
+        def read(self, file_obj, offset, size):
+            asked.append((offset, size))
+            return super().read(file_obj, offset, size)
+
+    (root / "large").write_bytes(bytes(9 * transport.CHUNK_BYTES))
+    with _server(root, Asked) as server, open_retriever(_remote(server, "/large")) as retriever:
+        assert len(retriever.head(1000)) == 1000
+    assert asked == [(0, 1000)]
 
 
 def test_server_that_tells_neither_size_nor_time_nor_kind_is_read(root, target):
