@@ -18,12 +18,12 @@ from sshfs.utils import READ_BLOCK_SIZE  # type: ignore[import-untyped]  # no st
 from tasks.ssh_algorithms import offered
 
 CONNECT_SECONDS = 15.0  # name look-up, TCP, handshake and login together
-REPLY_SECONDS = 60.0  # one stat, open or read; four pieces of 1 MiB in this time are 70 kB a second
+REPLY_SECONDS = 60.0  # one stat, open or read; eight pieces of 512 KiB in this time are 70 kB a second
 TOTAL_SECONDS = 7200.0  # one whole file; 500 MB in this time is 70 kB a second
 KEEPALIVE_SECONDS = 15.0  # a silent server is asked whether it lives
 KEEPALIVE_COUNT = 3  # and given up after this many questions without an answer
 CLOSE_SECONDS = 1.0  # for a goodbye; somebody who pressed Ctrl-C waits for it
-PIECES_AT_ONCE = 4  # of a file, so that the next ones arrive while one is written; one alone takes 1.7 times as long
+PIECES_AT_ONCE = 8  # of a file, so that the next ones arrive while one is written; one alone takes 1.7 times as long
 
 # A connection depends on the feed's settings alone: all that asyncssh would take from ~/.ssh, an agent or the
 # environment is named here.

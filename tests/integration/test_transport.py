@@ -19,7 +19,7 @@ from db.enums import Transport
 from feedmill.sftp_server import LocalSftpServer, OneUser, ReadOnlyFiles
 from tasks import errors, files, transport
 from tasks.gzip_check import verify_gzip
-from tasks.network import Timeouts
+from tasks.network import PIECES_AT_ONCE, Timeouts
 from tasks.transport import Remote, open_retriever
 
 USER = "feed-user"
@@ -114,7 +114,7 @@ def test_download_of_gzip_keeps_and_hashes_the_bytes_as_delivered(either, root, 
     assert got.sha256 == hashlib.sha256(delivered).hexdigest()
 
 
-@pytest.mark.parametrize("chunks", [0, 1, 2, 4, 5, 9])
+@pytest.mark.parametrize("chunks", [0, 1, 2, PIECES_AT_ONCE, PIECES_AT_ONCE + 1, 2 * PIECES_AT_ONCE + 1])
 @pytest.mark.parametrize("more", [-1, 0, 1])
 def test_download_of_whole_chunks_and_a_byte_more_or_less(either, root, target, chunks, more):
     content = os.urandom(max(0, chunks * transport.CHUNK_BYTES + more))
@@ -355,7 +355,7 @@ class _LateGoodbye(_Late):
     ],
 )
 def test_server_that_stops_while_several_pieces_are_asked_for(root, target, caplog, files, kind):
-    (root / "large").write_bytes(os.urandom(9 * transport.CHUNK_BYTES))
+    (root / "large").write_bytes(os.urandom(2 * PIECES_AT_ONCE * transport.CHUNK_BYTES))
     with _server(root, files) as server:
         error = _refused(kind, _remote(server, "/large"), target, timeouts=Timeouts(reply=1))
     assert errors.classify(error) is errors.Recovery.TRANSIENT
@@ -364,7 +364,7 @@ def test_server_that_stops_while_several_pieces_are_asked_for(root, target, capl
 
 
 def test_giving_up_half_way_leaves_no_request_behind(root, target, caplog):
-    (root / "large").write_bytes(os.urandom(9 * transport.CHUNK_BYTES))
+    (root / "large").write_bytes(os.urandom(2 * PIECES_AT_ONCE * transport.CHUNK_BYTES))
 
     def give_up(done, total):
         if done > transport.CHUNK_BYTES:
@@ -391,7 +391,7 @@ def test_next_pieces_come_while_one_is_written(root, target):
         if done == 2 * transport.CHUNK_BYTES:
             assert fourth.wait(30), "nothing was asked for while the second piece was written"
 
-    content = os.urandom(9 * transport.CHUNK_BYTES)
+    content = os.urandom(2 * PIECES_AT_ONCE * transport.CHUNK_BYTES)
     (root / "large").write_bytes(content)
     with _server(root, Watched) as server:
         got = _fetch(_remote(server, "/large"), target, on_progress=slow_disk)
@@ -406,7 +406,7 @@ def test_head_asks_for_no_more_than_it_shows(root):
             asked.append((offset, size))
             return super().read(file_obj, offset, size)
 
-    (root / "large").write_bytes(bytes(9 * transport.CHUNK_BYTES))
+    (root / "large").write_bytes(bytes(2 * PIECES_AT_ONCE * transport.CHUNK_BYTES))
     with _server(root, Asked) as server, open_retriever(_remote(server, "/large")) as retriever:
         assert len(retriever.head(1000)) == 1000
     assert asked == [(0, 1000)]
