@@ -7,6 +7,7 @@ import logging
 import os
 import subprocess
 import sys
+import tempfile
 import traceback
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -110,15 +111,22 @@ def command_lines():
     return b"\n".join(found)
 
 
-def typed_into(*arguments, typed):
-    """A real process that is given a secret on standard input, and what the process list said meanwhile."""
+def typed_into(*arguments, typed=""):
+    """What a real process says that is given a secret on standard input, and the process list from start to end."""
     command = [sys.executable, "-m", "feedmill", *arguments, "--debug"]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    with subprocess.Popen(command, **pipes, cwd=Path(__file__).parents[2]) as process:
-        seen = command_lines()
-        said, _ = process.communicate(typed.encode())
-        assert process.returncode == 0, said
-    return seen + said
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as said:
+        given.write(typed.encode())
+        given.seek(0)
+        pipes = {"stdin": given, "stdout": said, "stderr": said}
+        with subprocess.Popen(command, **pipes, cwd=Path(__file__).parents[2]) as process:
+            seen = {command_lines()}
+            while process.poll() is None:
+                seen.add(command_lines())
+        said.seek(0)
+        words = said.read()
+    assert process.returncode == 0, words
+    assert any(" ".join(arguments).encode() in lines for lines in seen)
+    return b"\n".join([*seen, words])
 
 
 def dumped(url):
@@ -163,14 +171,15 @@ def round_of_runs(drawer, servers, private_key, monkeypatch, tmp_path, caplog, c
         pin = ("--host-key", sftp.host_key_fingerprint, "--password-stdin", "--at", after(0).isoformat())
         said["processes"] += typed_into(*add, *pin, typed=PASSWORDS["good"])
         ingest("northfork", at=1)
-        command("feeds", "try", "northfork")
+        said["processes"] += typed_into("run", "northfork", "--force", "--at", after(2).isoformat())
+        said["processes"] += typed_into("feeds", "try", "northfork")
         command("feeds", "set", "northfork", "--password-stdin", typed=PASSWORDS["wrong"])
         ingest("northfork", at=900_000)
         command("feeds", "try", "northfork")
         key_file = tmp_path / "id"
         key_file.write_bytes(private_key.export_private_key("pkcs8-pem", PASSPHRASE))
         key_options = ("--private-key", str(key_file), "--passphrase-stdin")
-        command("feeds", "set", "northfork", *key_options, typed=PASSPHRASE)
+        said["processes"] += typed_into("feeds", "set", "northfork", *key_options, typed=PASSPHRASE)
         ingest("northfork", at=900_001)
         FeedCredentials(password=PASSWORDS["block"]).save("cairn-login", overwrite=True)
         form = {"credentials_block": "cairn-login", "i_understand_ftp_is_insecure": True, "enable": True}
@@ -180,7 +189,7 @@ def round_of_runs(drawer, servers, private_key, monkeypatch, tmp_path, caplog, c
         command("feeds", "add", "leaky", "--retailer", "x", "--url", f"sftp://u:{PASSWORDS['good']}@host/x")
         monkeypatch.setenv("CREDENTIAL_ENCRYPTION_OLD_KEY_B64", base64.b64encode(KEYS["old"]).decode())
         monkeypatch.setenv("CREDENTIAL_ENCRYPTION_KEY_B64", base64.b64encode(KEYS["new"]).decode())
-        command("key", "rotate")
+        said["processes"] += typed_into("key", "rotate")
         command("feeds", "show", "northfork")
         monkeypatch.setenv("CREDENTIAL_ENCRYPTION_KEY_B64", base64.b64encode(KEYS["new"][:31]).decode())
         ingest("northfork", at=900_003)
@@ -206,13 +215,14 @@ def test_no_secret_is_in_anything_that_was_written_or_said(round_of_runs, privat
         if needle in said
     ]
     assert found == []
-    for place in ("database", "Prefect", "log", "terminal"):  # what is looked through is the right thing
+    for place in ("database", "Prefect", "log", "terminal", "processes"):  # what is looked through is the right thing
         assert b"northfork" in round_of_runs[place], place
     assert b"LOGIN_REFUSED" in round_of_runs["database"]
     statuses = conn.execute(
         "SELECT feed_key, status, error_code FROM affiliate_feed_runs ORDER BY started_at"
     ).fetchall()
     assert [tuple(run.values()) for run in statuses] == [
+        ("northfork", "SUCCEEDED", None),
         ("northfork", "SUCCEEDED", None),
         ("northfork", "FAILED", "LOGIN_REFUSED"),
         ("northfork", "SUCCEEDED", None),
