@@ -5,7 +5,7 @@ BENCH_DONE := .venv/.installed-bench
 ROWS ?= 50000 500000
 # uv takes a quarter of pip's time; pip steps in where only pip knows the way to the packages.
 FROM_LOCK := --quiet --constraint requirements.lock --editable
-UV := $(BIN)/uv pip install --python $(BIN)/python --compile-bytecode $(FROM_LOCK)
+UV := $(BIN)/uv pip install --system-certs --python $(BIN)/python --compile-bytecode $(FROM_LOCK)
 PIP := $(BIN)/pip install --disable-pip-version-check $(FROM_LOCK)
 
 .DEFAULT_GOAL := help
