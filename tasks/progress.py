@@ -32,5 +32,10 @@ def report(what: str, done: int, total: int | None) -> None:
     _listener.get().progressed(what, done, total)
 
 
+def report_rows(rows: int) -> None:
+    """So many rows of the file are read; how many there are is known at its end."""
+    report("reading", rows, None)
+
+
 def tell(sentence: str) -> None:
     _listener.get().told(sentence)

@@ -54,7 +54,7 @@ def plan_feed(key: str, clock: Clock, *, sample: int) -> Forecast:
         now = clock.stamp(feed["last_stamp_at"])
         download = _fetch(feed, folder / "feed")
         max_products = feed["max_product_count"]
-        survey = survey_file(download.path, limits_of(feed), max_products=max_products, on_rows=_surveyed)
+        survey = survey_file(download.path, limits_of(feed), max_products=max_products, on_rows=progress.report_rows)
         with snapshot(conn):
             plan = _compare(conn, feed, survey, content_hash=download.sha256, now=now)
             samples = {name: list(rows) for name, rows in _samples(conn, feed, plan, count=sample)}
@@ -87,10 +87,6 @@ def _fetch(feed: Row, target: Path) -> Download:
 
 def _fetched(done: int, total: int | None) -> None:
     progress.report("fetching", done, total)
-
-
-def _surveyed(rows: int) -> None:
-    progress.report("reading", rows, None)
 
 
 def _compare(conn: Connection, feed: Row, survey: Survey, *, content_hash: str, now: datetime) -> Plan:

@@ -154,7 +154,9 @@ def load_file(run: Run, path: Path) -> Observation:
     run.enter(Stage.DOCUMENTS)
     with ThreadPoolExecutor(1, thread_name_prefix="read-state") as reader:  # while the file is read
         coming = reader.submit(_state, run)
-        surveyed = survey_file(path, limits_of(feed), max_products=feed["max_product_count"], on_rows=_surveyed)
+        surveyed = survey_file(
+            path, limits_of(feed), max_products=feed["max_product_count"], on_rows=progress.report_rows
+        )
     state = coming.result()
     if PLAN in run.parameters:
         _refuse_other_plan(run, surveyed, state)
@@ -249,10 +251,6 @@ def _note_findings(run: Run, seen: Observation, surveyed: Survey, written: _Writ
         run.note("IDENTITY_UPGRADE_DETECTED", at=at, count=written.upgraded)
     if surveyed.url_hash_fallbacks:
         run.note("URL_HASH_FALLBACK", at=at, count=surveyed.url_hash_fallbacks)
-
-
-def _surveyed(rows: int) -> None:
-    progress.report("reading", rows, None)
 
 
 def _figures(surveyed: Survey, written: _Written) -> dict[str, Any]:

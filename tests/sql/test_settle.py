@@ -318,3 +318,15 @@ def until(condition):
     deadline = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < deadline
+
+
+@pytest.mark.spec("002 7.4")
+def test_run_stopped_after_its_file_was_written_keeps_the_figures_of_the_file(mill):
+    mill.deliver(row(1), row(2), row(2), row(3, price="free"))
+    with pytest.raises(KeyboardInterrupt), mill.loaded(at=after(1)):
+        raise KeyboardInterrupt
+    record = mill.newest_run()
+    assert mill.counts(record, "status", "error_code", "is_partial") == ("FAILED", "CANCELED_BY_OPERATOR", True)
+    read = mill.counts(record, "rows_read", "products_upserted", "products_rejected", "duplicate_key_count")
+    assert read == (4, 2, 1, 1)
+    assert record["rejected_by_code"] == {"INVALID_PRICE": 1}

@@ -1,5 +1,6 @@
 -- How far a run came that failed: the figures of the batches that its last attempt committed.
--- Params: run_id. Grain: one row, or none if there was no such batch. Replay-safe: yes.
+-- Params: run_id. Grain: one row, or none if there was no such batch, or the whole file was written and has its figures.
+-- Replay-safe: yes.
 UPDATE catalogue_runs run
    SET rows_read = done.products, rows_parsed = done.products, products_upserted = done.products,
        products_created = done.created, products_changed = done.changed,
@@ -15,4 +16,4 @@ UPDATE catalogue_runs run
           LEFT JOIN product_changes c ON c.source_id = r.source_id AND c.obs_seq = r.obs_seq
                                      AND c.product_id = p.id
          WHERE r.run_id = %(run_id)s) done
- WHERE run.run_id = %(run_id)s AND done.products > 0
+ WHERE run.run_id = %(run_id)s AND run.rows_read IS NULL AND done.products > 0
