@@ -18,12 +18,14 @@ from sshfs.utils import READ_BLOCK_SIZE  # type: ignore[import-untyped]  # no st
 from tasks.ssh_algorithms import offered
 
 CONNECT_SECONDS = 15.0  # name look-up, TCP, handshake and login together
-REPLY_SECONDS = 60.0  # one stat, open or read; eight pieces of 512 KiB in this time are 70 kB a second
+REPLY_SECONDS = 60.0  # one stat, open or read; the 4 MiB that are asked for at once are 70 kB a second then
 TOTAL_SECONDS = 7200.0  # one whole file; 500 MB in this time is 70 kB a second
 KEEPALIVE_SECONDS = 15.0  # a silent server is asked whether it lives
 KEEPALIVE_COUNT = 3  # and given up after this many questions without an answer
 CLOSE_SECONDS = 1.0  # for a goodbye; somebody who pressed Ctrl-C waits for it
-PIECES_AT_ONCE = 8  # of a file, so that the next ones arrive while one is written; one alone takes 1.7 times as long
+# Of a file, so that what follows arrives while a piece is written; asked for one by one, 500 MB take 1.7 times as long.
+AHEAD_BYTES = 4 * 1024 * 1024
+AHEAD_REQUESTS = 64  # of a server that gives little at once; OpenSSH's own client has as many under way
 
 # A connection depends on the feed's settings alone: all that asyncssh would take from ~/.ssh, an agent or the
 # environment is named here.
@@ -107,10 +109,11 @@ def _connect(host: str, port: int, *, login: Login, trust: Trust, timeouts: Time
                 **algorithms,
                 **_SETTINGS,
             )
-        except (asyncssh.DisconnectError, ConnectionResetError, BrokenPipeError):
+        except (asyncssh.Error, OSError):
             if not shown or trust.pinned in shown:
                 raise
-            # Its key is another, or it has none of the kinds asked for and may have hung up before saying so.
+            # Its key is another, or it has none of the kinds asked for and may have hung up before saying so. Whatever
+            # else goes wrong from now on, a key that nobody trusts was shown, and that is not for a retry to forget.
             untried = _untried(algorithms["server_host_key_algs"], shown)
             if trust.pinned is None or untried == algorithms["server_host_key_algs"]:
                 break
@@ -188,9 +191,8 @@ class _SftpFile(SSHFile):  # type: ignore[misc]  # its base has no types
     _closed = True  # until it is open, so that a failed open leaves nothing to close
 
     def __init__(self, fs: SftpFileSystem, path: str, mode: str) -> None:
-        self._position = 0
-        self._size = 0
-        self._at_once = 1  # whoever reads a single piece gets no more than that
+        self._position = self._size = 0
+        self._goes_on = False  # whoever reads a single piece gets no more than that
         self._ahead: deque[asyncio.Future[bytes]] = deque()
         super().__init__(fs, path, mode)
 
@@ -199,30 +201,43 @@ class _SftpFile(SSHFile):  # type: ignore[misc]  # its base has no types
 
     def _determine_block_size(self, channel: asyncssh.SFTPClient) -> int:
         """As much as the server gives at once, 255 KiB of OpenSSH; with the 48 of sshfs a file takes far longer."""
-        return max(int(channel.limits.max_read_len), int(READ_BLOCK_SIZE))
+        self._most = max(int(channel.limits.max_read_len), int(READ_BLOCK_SIZE))
+        return self._most
 
-    def read(self, size: int = -1) -> bytes:
+    def read(self, size: int) -> bytes:
+        """The bytes that follow, `size` at most; none at the end."""
         return bytes(sync(self.loop, self._next, size))
 
     async def _next(self, size: int) -> bytes:
-        """The bytes that follow; once a piece was whole, those after it are asked for in advance."""
+        """Once a piece was whole, what follows it is asked for in advance.
+
+        One request each, and the first short answer is the end: asyncssh would fill a gap between two with zeros.
+        """
         if size != self._size:
-            await self._forget_ahead()
+            await self.fs.answered(self._forget_ahead())
             self._size = size
-        while len(self._ahead) < self._at_once:
-            start = self._position + size * len(self._ahead)
-            self._ahead.append(asyncio.ensure_future(self._file.read(size, start)))
-        piece: bytes = await self.fs.answered(self._ahead.popleft())
-        self._position += len(piece)
-        self._at_once = PIECES_AT_ONCE if len(piece) == size else 1
-        if len(piece) != size:  # the end, or what is the end for now
+        length = min(size, self._most)
+        count = size // length
+        under_way = max(count, min(AHEAD_REQUESTS, AHEAD_BYTES // length)) if self._goes_on else count
+        while len(self._ahead) < under_way:
+            start = self._position + length * len(self._ahead)
+            self._ahead.append(asyncio.ensure_future(self._file.read(length, start)))
+        return b"".join(await self.fs.answered(self._taken(count, length)))
+
+    async def _taken(self, count: int, length: int) -> list[bytes]:
+        taken: list[bytes] = []
+        self._goes_on = True
+        while self._goes_on and len(taken) < count:
+            taken.append(await self._ahead.popleft())
+            self._position += len(taken[-1])
+            self._goes_on = len(taken[-1]) == length
+        if not self._goes_on:
             await self._forget_ahead()
-        return piece
+        return taken
 
     async def _forget_ahead(self) -> None:
         asked, self._ahead = self._ahead, deque()
-        if asked:
-            await self.fs.answered(asyncio.gather(*asked, return_exceptions=True))
+        await asyncio.gather(*asked, return_exceptions=True)
 
     def close(self) -> None:
         if not self._closed:

@@ -9,6 +9,7 @@ import os
 import socket
 import threading
 import traceback
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -19,7 +20,7 @@ from db.enums import Transport
 from feedmill.sftp_server import LocalSftpServer, OneUser, ReadOnlyFiles
 from tasks import errors, files, transport
 from tasks.gzip_check import verify_gzip
-from tasks.network import PIECES_AT_ONCE, Timeouts
+from tasks.network import AHEAD_BYTES, Timeouts
 from tasks.transport import Remote, open_retriever
 
 USER = "feed-user"
@@ -114,12 +115,55 @@ def test_download_of_gzip_keeps_and_hashes_the_bytes_as_delivered(either, root, 
     assert got.sha256 == hashlib.sha256(delivered).hexdigest()
 
 
-@pytest.mark.parametrize("chunks", [0, 1, 2, PIECES_AT_ONCE, PIECES_AT_ONCE + 1, 2 * PIECES_AT_ONCE + 1])
-@pytest.mark.parametrize("more", [-1, 0, 1])
-def test_download_of_whole_chunks_and_a_byte_more_or_less(either, root, target, chunks, more):
-    content = os.urandom(max(0, chunks * transport.CHUNK_BYTES + more))
+@pytest.fixture(params=[16 * 1024, 255 * 1024, 4 * 1024 * 1024], ids=["16 KiB", "255 KiB", "4 MiB"])
+def most_at_once(request, monkeypatch):
+    """How much the server gives for one request: the least that there is, as OpenSSH has it, and of its own accord."""
+    monkeypatch.setattr("asyncssh.sftp.MAX_SFTP_READ_LEN", request.param)
+    return request.param
+
+
+@pytest.mark.parametrize(
+    "size",
+    [
+        pytest.param(1, id="one byte"),
+        pytest.param(255 * 1024, id="one request"),
+        pytest.param(transport.CHUNK_BYTES, id="one piece"),
+        pytest.param(3 * 255 * 1024, id="three requests"),
+        pytest.param(AHEAD_BYTES, id="as much as is asked for at once"),
+        pytest.param(2 * AHEAD_BYTES + transport.CHUNK_BYTES, id="more than that"),
+    ],
+)
+@pytest.mark.parametrize("more", [-1, 0, 1], ids=["less one", "exactly", "and one"])
+def test_download_of_any_size_is_exact(root, target, most_at_once, size, more):
+    content = os.urandom(size + more)
     (root / "large").write_bytes(content)
-    assert _fetch(either("/large"), target).sha256 == hashlib.sha256(content).hexdigest()
+    with _server(root) as server:
+        assert _fetch(_remote(server, "/large"), target).sha256 == hashlib.sha256(content).hexdigest()
+
+
+@pytest.mark.parametrize("at", range(0, 7 * 255, 255), ids=lambda at: f"at {at} KiB")
+def test_end_that_is_told_in_the_middle_of_a_file_leaves_no_gap(root, target, monkeypatch, at):
+    monkeypatch.setattr("asyncssh.sftp.MAX_SFTP_READ_LEN", 255 * 1024)
+
+    class Forgetful(ReadOnlyFiles):
+        """Says once that the file ends, as one that is cut and written again does."""
+
+        told = False
+
+        def read(self, file_obj, offset, size):
+            if offset == at * 1024 and not self.told:
+                self.told = True
+                return b""
+            return super().read(file_obj, offset, size)
+
+    content = os.urandom(7 * 255 * 1024)
+    (root / "large").write_bytes(content)
+    with _server(root, Forgetful) as server:
+        try:
+            arrived = _fetch(_remote(server, "/large"), target).sha256
+        except errors.FileStillUploadingError:
+            arrived = None
+    assert arrived in {None, hashlib.sha256(content).hexdigest()}
 
 
 def test_download_in_many_chunks_reports_each(either, root, target):
@@ -354,8 +398,8 @@ class _LateGoodbye(_Late):
         pytest.param(_LateGoodbye, errors.HostUnreachableError, id="hangs up"),
     ],
 )
-def test_server_that_stops_while_several_pieces_are_asked_for(root, target, caplog, files, kind):
-    (root / "large").write_bytes(os.urandom(2 * PIECES_AT_ONCE * transport.CHUNK_BYTES))
+def test_server_that_stops_while_several_pieces_are_asked_for(root, target, caplog, files, kind, most_at_once):
+    (root / "large").write_bytes(os.urandom(2 * AHEAD_BYTES))
     with _server(root, files) as server:
         error = _refused(kind, _remote(server, "/large"), target, timeouts=Timeouts(reply=1))
     assert errors.classify(error) is errors.Recovery.TRANSIENT
@@ -363,8 +407,8 @@ def test_server_that_stops_while_several_pieces_are_asked_for(root, target, capl
     assert [record for record in caplog.records if record.name == "asyncio"] == []  # no request left behind
 
 
-def test_giving_up_half_way_leaves_no_request_behind(root, target, caplog):
-    (root / "large").write_bytes(os.urandom(2 * PIECES_AT_ONCE * transport.CHUNK_BYTES))
+def test_giving_up_half_way_leaves_no_request_behind(root, target, caplog, most_at_once):
+    (root / "large").write_bytes(os.urandom(2 * AHEAD_BYTES))
 
     def give_up(done, total):
         if done > transport.CHUNK_BYTES:
@@ -391,7 +435,7 @@ def test_next_pieces_come_while_one_is_written(root, target):
         if done == 2 * transport.CHUNK_BYTES:
             assert fourth.wait(30), "nothing was asked for while the second piece was written"
 
-    content = os.urandom(2 * PIECES_AT_ONCE * transport.CHUNK_BYTES)
+    content = os.urandom(2 * AHEAD_BYTES)
     (root / "large").write_bytes(content)
     with _server(root, Watched) as server:
         got = _fetch(_remote(server, "/large"), target, on_progress=slow_disk)
@@ -406,7 +450,7 @@ def test_head_asks_for_no_more_than_it_shows(root):
             asked.append((offset, size))
             return super().read(file_obj, offset, size)
 
-    (root / "large").write_bytes(bytes(2 * PIECES_AT_ONCE * transport.CHUNK_BYTES))
+    (root / "large").write_bytes(bytes(2 * AHEAD_BYTES))
     with _server(root, Asked) as server, open_retriever(_remote(server, "/large")) as retriever:
         assert len(retriever.head(1000)) == 1000
     assert asked == [(0, 1000)]
@@ -433,6 +477,48 @@ def test_unpinned_host_key_is_named_and_not_trusted(server, target):
 def test_other_host_key_names_both(server, target):
     pinned = asyncssh.generate_private_key("ssh-ed25519").get_fingerprint()
     error = _refused(errors.HostKeyMismatchError, _remote(server, host_key_fingerprint=pinned), target)
+    assert server.host_key_fingerprint in str(error)
+    assert pinned in str(error)
+
+
+@contextmanager
+def _one_connection_only(server, *, then):
+    """The port of a relay to the server that lets one connection through, and refuses or ignores what comes after."""
+    with socket.create_server(("127.0.0.1", 0)) as listening, socket.socket() as onward:
+        port = listening.getsockname()[1]
+
+        def relay():
+            with listening.accept()[0] as accepted:
+                if then == "refused":
+                    listening.close()
+                onward.connect((server.host, server.port))
+                back = threading.Thread(target=_pump, args=(onward, accepted))
+                back.start()
+                _pump(accepted, onward)
+                back.join()
+
+        thread = threading.Thread(target=relay)
+        thread.start()
+        yield port
+        thread.join()
+
+
+def _pump(source, target):
+    with suppress(OSError):
+        while some := source.recv(65536):
+            target.sendall(some)
+    for end in (source, target):
+        with suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize("then", ["refused", "ignored"])
+def test_other_host_key_counts_even_if_the_server_cannot_be_asked_for_its_others(server, remote, target, then):
+    pinned = asyncssh.generate_private_key("ssh-ed25519").get_fingerprint()
+    with _one_connection_only(server, then=then) as port:
+        changed = replace(remote, port=port, host_key_fingerprint=pinned)
+        error = _refused(errors.HostKeyMismatchError, changed, target, timeouts=Timeouts(connect=1))
+    assert errors.classify(error) is errors.Recovery.CONFIGURATION
     assert server.host_key_fingerprint in str(error)
     assert pinned in str(error)
 
