@@ -12,8 +12,8 @@ _MOST_ROWS = 5_000  # more than this leaves tables of dead rows, and a new datab
 # those that refuse to delete off and on again.
 _SCHEMA = """
 SELECT md5(string_agg(line, ' ' ORDER BY line))
-  FROM (SELECT concat_ws(':', 'relation', oid, relname, relkind, relchecks, reloptions) FROM pg_class
-         WHERE relnamespace = 'public'::regnamespace
+  FROM (SELECT concat_ws(':', 'relation', oid, relname, relkind, relchecks, reloptions, relacl, relrowsecurity)
+          FROM pg_class WHERE relnamespace = 'public'::regnamespace
         UNION ALL SELECT concat_ws(':', 'column', attrelid, attnum, a.xmin) FROM pg_attribute a
           JOIN pg_class c ON c.oid = attrelid AND relnamespace = 'public'::regnamespace
         UNION ALL SELECT concat_ws(':', 'function', oid, xmin) FROM pg_proc
@@ -21,7 +21,12 @@ SELECT md5(string_agg(line, ' ' ORDER BY line))
         UNION ALL SELECT concat_ws(':', 'type', oid, xmin) FROM pg_type WHERE typnamespace = 'public'::regnamespace
         UNION ALL SELECT concat_ws(':', 'constraint', oid, xmin) FROM pg_constraint
         UNION ALL SELECT concat_ws(':', 'rule', oid, xmin) FROM pg_rewrite WHERE oid >= 16384
-        UNION ALL SELECT concat_ws(':', 'trigger', oid, tgrelid, tgname, tgenabled) FROM pg_trigger
+        UNION ALL SELECT concat_ws(':', 'trigger', oid, tgrelid, tgname, tgenabled, tgfoid, tgtype) FROM pg_trigger
+        UNION ALL SELECT concat_ws(':', 'sequence', pg_sequence) FROM pg_sequence
+        UNION ALL SELECT concat_ws(':', 'policy', oid, xmin) FROM pg_policy
+        UNION ALL SELECT concat_ws(':', 'index', indexrelid, indisunique, indisvalid) FROM pg_index
+        UNION ALL SELECT concat_ws(':', 'comment', objoid, objsubid, description) FROM pg_description
+         WHERE objoid >= 16384
         UNION ALL SELECT concat_ws(':', 'schema', oid, nspname) FROM pg_namespace WHERE nspname !~ '^pg_'
         UNION ALL SELECT concat_ws(':', 'setting', setrole, setconfig) FROM pg_db_role_setting
          WHERE setdatabase = (SELECT oid FROM pg_database WHERE datname = current_database())) AS lines (line)

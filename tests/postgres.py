@@ -46,7 +46,7 @@ class Server:
         A clone of 9 MB takes a tenth of a second of two cores, and emptying one a tenth of that: it is lent again
         unless somebody changed more than rows.
         """
-        name = self.idle.pop() if self.idle else self._make(_TEMPLATE)
+        name = self._rename(self.idle.pop()) if self.idle else self._make(_TEMPLATE)
         try:
             yield self.cluster.url(name)
         finally:
@@ -69,11 +69,20 @@ class Server:
             admin.execute(statement)
 
     def _make(self, template: str) -> str:
-        with self.lock:
-            self.made += 1
-            name = f"test_{self.made}"
+        name = self._new_name()
         self.run(f"CREATE DATABASE {name} TEMPLATE {template}")
         return name
+
+    def _rename(self, used: str) -> str:
+        """So that whatever its last user left running does not find it any more."""
+        name = self._new_name()
+        self.run(f"ALTER DATABASE {used} RENAME TO {name}")
+        return name
+
+    def _new_name(self) -> str:
+        with self.lock:
+            self.made += 1
+            return f"test_{self.made}"
 
     def _drop(self, name: str) -> None:
         self.run(f"DROP DATABASE {name} WITH (FORCE)")
