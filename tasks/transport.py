@@ -199,10 +199,11 @@ class _Retriever:
         return Download(target, sha256, size_bytes=size, stat=before)
 
     def head(self, size: int) -> bytes:
-        found = b""
+        found, deadline = b"", time.monotonic() + self.total_seconds
         with reading(self.address, self.sent), self.source.open() as remote_file:
             while len(found) < size and (chunk := remote_file.read(size - len(found))):
                 found += chunk
+                self._refuse_after(deadline)
         return found
 
     def _copy(self, part: Path, *, max_bytes: int, total: int | None, on_progress: Progress) -> tuple[int, str]:

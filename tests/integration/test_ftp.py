@@ -323,6 +323,14 @@ def test_total_time_is_bounded(server, root, target):
     _refused(errors.DownloadTimeoutError, _remote(server, "/large"), target, timeouts=Timeouts(total=0))
 
 
+def test_total_time_of_the_first_bytes_is_bounded(server):
+    with (
+        open_retriever(_remote(server), timeouts=Timeouts(total=0)) as retriever,
+        pytest.raises(errors.DownloadTimeoutError),
+    ):
+        retriever.head(100)
+
+
 def test_password_is_not_among_what_fsspec_keeps(server):
     with open_retriever(_remote(server)) as retriever:
         connection = retriever.source._server
