@@ -53,6 +53,20 @@ class _Control(ftplib.FTP):
     def timeout(self, seconds: float) -> None:
         self._ends_at = monotonic() + seconds
 
+    def reach(self, host: str, port: int) -> None:
+        """Connected and greeted, at the first address that answers; a silent one leaves the others their share."""
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = list(dict.fromkeys(str(one[4][0]) for one in found))
+        *others, last = addresses
+        for tried, address in enumerate(others):
+            with suppress(OSError):
+                self.sock = socket.create_connection((address, port), self.timeout / (len(addresses) - tried))
+                break
+        else:
+            self.sock = socket.create_connection((last, port), self.timeout)
+        self.af = self.sock.family
+        self.welcome = self.getresp()
+
     def getline(self) -> str:
         """The next line, whole; bytes that are not UTF-8 in what the server says are no reason to stop."""
         while b"\n" not in self._received and len(self._received) <= self.maxline:
@@ -97,7 +111,7 @@ class FtpFileSystem(FTPFileSystem):  # type: ignore[misc]  # its base has no typ
     def _connect(self) -> None:
         self.ftp = _Control(timeout=self._timeouts.connect)
         try:
-            self.ftp.connect(self.host, self.port)
+            self.ftp.reach(self.host, self.port)
             self.ftp.set_pasv(True)
             self.ftp.login(self._login.username, self._login.password or "")
             self.ftp.timeout = self._timeouts.reply

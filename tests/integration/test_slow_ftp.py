@@ -1,5 +1,8 @@
 """Waiting for an FTP server that never falls silent: it ends all the same, and each operation has its own time."""
 
+import socket
+from dataclasses import replace
+
 import pytest
 
 from db.enums import Transport
@@ -30,7 +33,6 @@ def test_slow_server_is_waited_for_within_the_time(tmp_path):
         assert _fetch(server, tmp_path / "feed").size_bytes == len(server.content)
 
 
-@pytest.mark.parametrize("is_one_line", [True, False], ids=["byte by byte", "line by line"])
 @pytest.mark.parametrize(
     "slow, timeouts",
     [
@@ -44,12 +46,20 @@ def test_slow_server_is_waited_for_within_the_time(tmp_path):
         pytest.param("end", Timeouts(reply=0.3), id="end of the file"),
     ],
 )
-def test_reply_that_drips_is_not_waited_for_without_end(tmp_path, slow, timeouts, is_one_line):
+def test_reply_that_drips_line_by_line_is_not_waited_for_without_end(tmp_path, slow, timeouts):
     with (
-        DrippingFtpServer(slow, is_one_line=is_one_line) as server,
+        DrippingFtpServer(slow) as server,
         pytest.raises(errors.HostUnreachableError, match="no answer in time"),
     ):
         _fetch(server, tmp_path / "feed", timeouts=timeouts)
+
+
+def test_reply_that_drips_byte_by_byte_is_not_waited_for_without_end(tmp_path):
+    with (
+        DrippingFtpServer("greeting", is_one_line=True) as server,
+        pytest.raises(errors.HostUnreachableError, match="no answer in time"),
+    ):
+        _fetch(server, tmp_path / "feed", timeouts=Timeouts(connect=0.3))
 
 
 @pytest.mark.parametrize(
@@ -67,13 +77,46 @@ def test_replies_that_are_each_in_time_are_bounded_together(tmp_path, slow, time
         _fetch(server, tmp_path / "feed", timeouts=timeouts)
 
 
-def test_each_operation_has_its_own_time(tmp_path, monkeypatch):
-    (tmp_path / "x.csv").write_bytes(bytes(3 * CHUNK_BYTES))
+@pytest.fixture
+def pass_time(monkeypatch):
+    """The clock of the FTP connection stands still but for what this adds to it."""
     now = [0.0]
     monkeypatch.setattr(transport_ftp, "monotonic", lambda: now[0])
 
+    def add(seconds):
+        now[0] += seconds
+
+    return add
+
+
+def test_address_that_is_silent_leaves_the_next_one_its_time(tmp_path, monkeypatch, pass_time):
+    (tmp_path / "x.csv").write_bytes(b"sku,price\n")
+    connect, resolve = socket.socket.connect, socket.getaddrinfo
+
+    def connect_or_wait(self, address):
+        if address[0] == "127.0.0.2":
+            pass_time(self.gettimeout())
+            raise TimeoutError
+        connect(self, address)
+
+    def two(host, *args, **options):
+        addresses = ("127.0.0.2", "127.0.0.1") if host == "two.example" else (host,)
+        return [found for address in addresses for found in resolve(address, *args, **options)]
+
+    monkeypatch.setattr(socket.socket, "connect", connect_or_wait)
+    monkeypatch.setattr(socket, "getaddrinfo", two)
+    with (
+        LocalFtpServer(tmp_path, username="feeds", password="secret-word") as server,
+        open_retriever(replace(_remote(server), host="two.example")) as retriever,
+    ):
+        assert retriever.stat().size == 10
+
+
+def test_each_operation_has_its_own_time(tmp_path, pass_time):
+    (tmp_path / "x.csv").write_bytes(bytes(3 * CHUNK_BYTES))
+
     def wait(*_):
-        now[0] += 1000
+        pass_time(1000)
 
     with (
         LocalFtpServer(tmp_path, username="feeds", password="secret-word") as server,
@@ -84,3 +127,20 @@ def test_each_operation_has_its_own_time(tmp_path, monkeypatch):
         wait()
         got = retriever.download(tmp_path / "feed", max_bytes=LIMIT, on_progress=wait)
     assert got.size_bytes == 3 * CHUNK_BYTES
+
+
+def test_opening_has_its_own_time(tmp_path, pass_time):
+    (tmp_path / "x.csv").write_bytes(b"sku,price\n")
+    with (
+        LocalFtpServer(tmp_path, username="feeds", password="secret-word") as server,
+        open_retriever(_remote(server)) as retriever,
+    ):
+        pass_time(1000)
+        assert retriever.head(3) == b"sku"
+
+
+def test_piece_of_the_file_has_its_own_time():
+    ours, theirs = socket.socketpair()
+    ours.settimeout(0)  # what was left when the file was opened
+    with ours, theirs, pytest.raises(TimeoutError):
+        transport_ftp.FtpFile(transport_ftp._Control(timeout=1), ours, 0.05).read(10)
