@@ -110,6 +110,7 @@ class FileBusyError(IngestError):
 
     recovery = Recovery.TRANSIENT
     code = "FILE_BUSY"
+    hint = "if it lasts, ask the owner of the server when nobody writes the file, and run the feed then"
 
 
 class PathRefusedError(IngestError):
@@ -133,6 +134,7 @@ class FileStillUploadingError(IngestError):
 
     recovery = Recovery.TRANSIENT
     code = "FILE_STILL_UPLOADING"
+    hint = "if it lasts, run the feed later, or ask whoever uploads the file to rename it once it is whole"
 
 
 class FileTooLargeError(IngestError):
@@ -172,6 +174,7 @@ class DownloadFailedError(IngestError):
 
     recovery = Recovery.TRANSIENT
     code = "DOWNLOAD_FAILED"
+    hint = "if it lasts, ask the owner of the server whether the file can be read there"
 
 
 class DownloadTimeoutError(IngestError):

@@ -26,6 +26,11 @@ _TOO_MANY = re.compile(
     r"|limit (is )?(reached|exceeded)|(max|maximum) .{0,30}(reached|exceeded)|connection limit|user limit"
     r"|already (logged|connected)|temporar|try (again )?later|server is (full|busy)|no more connections"
 )
+# Comes before "too many": each further attempt with a wrong password keeps the account locked.
+_WRONG_LOGIN = re.compile(
+    r"incorrect|login attempts|(login|authentication) failures"
+    r"|(failed|wrong|invalid|unsuccessful) (login |log-in |authentication )?(attempts|logins|passwords)"
+)
 _ENCRYPTION = re.compile(r"\btls\b|\bssl\b|\bftps\b|secure (connection|control|ftp)|encrypt|cleartext|clear.?text")
 _IS_DENIED = re.compile(
     r"permission|denied|not allowed|won.?t allow|not permitted|forbidden|access is|no access|privilege"
@@ -38,6 +43,7 @@ _IS_MISSING = re.compile(
     r"|failed to open file|could ?n.?t open|can.?t open|could not open|can(no|')t (get|open)|could not get|invalid path"
 )
 _IS_IN_USE = re.compile(r"in use|locked|busy|being used|sharing violation|temporar|being (uploaded|transferred)")
+_IS_CUT_SHORT = re.compile(r"unexpected (eof|end of file)")
 _IS_QUOTA = re.compile(
     r"quota|storage allocation|exceeded (your|the)|(bandwidth|traffic|ratio|transfer) limit|disk full"
 )
@@ -72,14 +78,15 @@ _BY_WORDS: dict[int, tuple[tuple[re.Pattern[str], Meaning], ...]] = {
     # Most say 421 for any farewell; one of a server that wants TLS will be the same next time.
     421: ((_ENCRYPTION, _TLS),),
     522: ((_ENCRYPTION, _TLS),),
-    430: ((_TOO_MANY, _BUSY),),
-    530: ((_TOO_MANY, _BUSY), (_ENCRYPTION, _TLS)),
+    430: ((_WRONG_LOGIN, _LOGIN), (_TOO_MANY, _BUSY)),
+    530: ((_WRONG_LOGIN, _LOGIN), (_TOO_MANY, _BUSY), (_ENCRYPTION, _TLS)),
     # Busy first, denied before missing: "cannot open file: permission denied" names both.
     550: (
         (_IS_IN_USE, _IN_USE),
         (_TOO_MANY, _BUSY),
         (_IS_QUOTA, _QUOTA),
         (_ENCRYPTION, _TLS),
+        (_IS_CUT_SHORT, _FAILED),
         (_IS_FOLDER, _FOLDER),
         (_IS_DENIED, _DENIED),
         (_IS_MISSING, _MISSING),
@@ -88,6 +95,15 @@ _BY_WORDS: dict[int, tuple[tuple[re.Pattern[str], Meaning], ...]] = {
 _OTHERWISE: dict[int, Meaning] = {421: _BUSY, 530: _LOGIN, 550: _MISSING}
 
 _CODE = re.compile(r"^\s*(\d{3})(?:[\s.-]|$)")
+_BETWEEN = r"[\\/]"  # the parts of a path; servers on Windows have their own way
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What the server was told and may repeat; its words say nothing of what went wrong."""
+
+    path: str = ""
+    username: str = ""
 
 
 @dataclass(frozen=True)
@@ -96,15 +112,34 @@ class Reply:
     words: str
 
 
-def parsed(text: str) -> Reply:
-    """Code and words of a reply; no code for what is none."""
+def parsed(text: str, sent: Sent) -> Reply:
+    """Code of a reply, none for what is none, and its words without those that it repeats."""
     found = _CODE.match(text)
-    return Reply(int(found.group(1)) if found else None, text.lower())
+    words = text.lower()
+    for echo in (*_echoes_of_path(sent.path.lower()), *_echoes_of_name(sent.username.lower())):
+        words = re.sub(echo, "*", words)
+    return Reply(int(found.group(1)) if found else None, words)
 
 
-def meaning(text: str) -> Meaning:
+def _echoes_of_path(path: str) -> list[str]:
+    """Its last parts, the whole first, also below a folder that only the server knows; then the folders alone."""
+    parts = [re.escape(part) for part in re.split(_BETWEEN, path) if part]
+    if not parts:
+        return []
+    ends = "|".join(_BETWEEN.join(parts[first:]) for first in range(len(parts)))
+    # A folder of the server begins where a word does: looked for at each letter, long lines would take minutes.
+    below = rf"(?<![^\s'\"])[^\s'\"]*{_BETWEEN}"
+    folders = [rf"(?<!\w){_BETWEEN}{_BETWEEN.join(parts[:last])}(?!\w)" for last in range(len(parts) - 1, 0, -1)]
+    return [rf"(?:{below}|(?<!\w))(?:{ends})(?!\w)", *folders]
+
+
+def _echoes_of_name(name: str) -> list[str]:
+    return [rf"(?<!\w){re.escape(name)}(?!\w)"] if name else []
+
+
+def meaning(text: str, sent: Sent = Sent()) -> Meaning:
     """What the reply says of a download. Of unknown codes, those from 400 to 499 and all others may pass."""
-    reply = parsed(text)
+    reply = parsed(text, sent)
     if reply.code is None:
         return _NOT_FTP
     for pattern, found in _BY_WORDS.get(reply.code, ()):

@@ -5,7 +5,7 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, Protocol
 from db.enums import Transport
 from tasks import errors, files, network, plain_ftp
 from tasks.errors import FileMissingError, FileStillUploadingError, FileTooLargeError
+from tasks.ftp_replies import Sent
 from tasks.gzip_check import starts_as_gzip, verify_gzip
 from tasks.redaction import kept_secret
 from tasks.transport_errors import connecting, reading
@@ -50,6 +51,11 @@ class Remote:
             return self.path
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.transport.lower()}://{host}:{self.port or PORTS[self.transport]}/{self.path.removeprefix('/')}"
+
+    @property
+    def sent(self) -> Sent:
+        """What a server may repeat when it refuses the file."""
+        return Sent(self.path, self.username or "")
 
     @property
     def login(self) -> network.Login:
@@ -91,10 +97,10 @@ def open_retriever(remote: Remote, *, timeouts: network.Timeouts = _DEFAULT_TIME
     """Connect, log in, and close again whatever happens; the secrets are in nothing that is logged or raised."""
     with kept_secret(remote.password, remote.private_key, users=(remote.username,)):
         if remote.transport is Transport.FILE:
-            yield _Retriever(remote.address, _LocalFile(Path(remote.path)), timeouts.total)
+            yield _Retriever(remote.address, _LocalFile(Path(remote.path)), timeouts.total, remote.sent)
             return
         with _connection(remote, timeouts) as server:
-            yield _Retriever(remote.address, _RemoteFile(server, remote.path), timeouts.total)
+            yield _Retriever(remote.address, _RemoteFile(server, remote.path), timeouts.total, remote.sent)
 
 
 class _Source(Protocol):
@@ -149,8 +155,9 @@ class _RemoteFile:
 def _connection(remote: Remote, timeouts: network.Timeouts) -> Iterator[_Server]:
     host, port = remote.host or "", remote.port or PORTS[remote.transport]
     trust = network.Trust(remote.host_key_fingerprint, remote.legacy_algorithms)
+    sent = replace(remote.sent, path="")  # not yet
     with ExitStack() as stack:
-        with connecting(remote.address, pinned=trust.pinned):
+        with connecting(remote.address, pinned=trust.pinned, sent=sent):
             if remote.transport is Transport.FTP:
                 _refuse_plain_ftp()
                 opened = open_ftp(host, port, login=remote.login, timeouts=timeouts)
@@ -171,9 +178,10 @@ class _Retriever:
     address: str
     source: _Source
     total_seconds: float
+    sent: Sent
 
     def stat(self) -> RemoteStat:
-        with reading(self.address):
+        with reading(self.address, self.sent):
             return self.source.stat()
 
     def download(self, target: Path, *, max_bytes: int, on_progress: Progress) -> Download:
@@ -191,17 +199,18 @@ class _Retriever:
         return Download(target, sha256, size_bytes=size, stat=before)
 
     def head(self, size: int) -> bytes:
-        found = b""
-        with reading(self.address), self.source.open() as remote_file:
+        found, deadline = b"", time.monotonic() + self.total_seconds
+        with reading(self.address, self.sent), self.source.open() as remote_file:
             while len(found) < size and (chunk := remote_file.read(size - len(found))):
                 found += chunk
+                self._refuse_after(deadline)
         return found
 
     def _copy(self, part: Path, *, max_bytes: int, total: int | None, on_progress: Progress) -> tuple[int, str]:
         """Size and hash of what was delivered. Only the reading is translated: a full disk here is not the server's."""
         digest = hashlib.sha256()
         size, deadline = 0, time.monotonic() + self.total_seconds
-        with reading(self.address):
+        with reading(self.address, self.sent):
             opened = self.source.open()
         with opened as remote_file, files.open_for_write(part) as file:
             while chunk := self._read(remote_file):
@@ -214,7 +223,7 @@ class _Retriever:
         return size, digest.hexdigest()
 
     def _read(self, remote_file: BinaryIO) -> bytes:
-        with reading(self.address):
+        with reading(self.address, self.sent):
             return remote_file.read(CHUNK_BYTES)
 
     def _refuse_more_than(self, max_bytes: int, size: int) -> None:

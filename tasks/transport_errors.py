@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import asyncssh
 
 from tasks import errors, ftp_replies, network
+from tasks.ftp_replies import Sent
 from tasks.transport_ssh_errors import BROKEN, LOGIN, Meaning, hint_for, host_key_error
 from tasks.transport_ssh_errors import meaning as ssh_meaning
 
@@ -38,33 +39,34 @@ _READING: tuple[_Sentence, ...] = (
     ((ValueError,), (errors.ServerBusyError, "the server grants no SFTP session just now: {address}")),
     ((Exception,), (errors.DownloadFailedError, "the file cannot be read: {address}")),
 )
+_NOTHING_SENT = Sent()
 _FOREIGN = (OSError, asyncssh.Error, EOFError, ValueError, ftplib.Error)
 
 
 @contextmanager
-def connecting(address: str, *, pinned: str | None = None) -> Iterator[None]:
+def connecting(address: str, *, pinned: str | None = None, sent: Sent = _NOTHING_SENT) -> Iterator[None]:
     """Errors of the way to a server, from its name to the login."""
     try:
         yield
     except network.HostKeyRefusedError as error:
         raise host_key_error(error.shown, address=address, pinned=pinned) from error
     except _FOREIGN as error:
-        raise _translated(error, _CONNECTING, address=address) from error
+        raise _translated(error, _CONNECTING, address=address, sent=sent) from error
 
 
 @contextmanager
-def reading(address: str) -> Iterator[None]:
+def reading(address: str, sent: Sent = _NOTHING_SENT) -> Iterator[None]:
     """Errors of one file, remote or local."""
     try:
         yield
     except _FOREIGN as error:
-        raise _translated(error, _READING, address=address) from error
+        raise _translated(error, _READING, address=address, sent=sent) from error
 
 
-def _translated(error: Exception, sentences: tuple[_Sentence, ...], *, address: str) -> errors.IngestError:
+def _translated(error: Exception, sentences: tuple[_Sentence, ...], *, address: str, sent: Sent) -> errors.IngestError:
     """By the code of the server, else by the first sentence that fits; the last of each list fits all."""
     if isinstance(error, ftplib.Error):
-        kind, sentence = ftp_replies.meaning(str(error))
+        kind, sentence = ftp_replies.meaning(str(error), sent)
     elif isinstance(error, asyncssh.Error):
         kind, sentence = ssh_meaning(error)
     else:

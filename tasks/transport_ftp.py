@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from ftplib import error_proto
+from time import monotonic
 from typing import Any
 
 from fsspec.implementations.ftp import FTPFileSystem  # type: ignore[import-untyped]  # no stubs
@@ -31,19 +32,60 @@ def open_ftp(host: str, port: int, *, login: Login, timeouts: Timeouts) -> Itera
 
 
 class _Control(ftplib.FTP):
-    """The control connection; bytes that are not UTF-8 in what the server says are no reason to stop."""
+    """The control connection. `timeout`, once set, is the time for all that is asked and answered until it is set anew.
 
-    _replies: Any = None
+    ftplib has a socket wait that long for each packet, so that a server which sends a byte now and then is waited for
+    without end.
+    """
+
+    _ends_at = 0.0
+    _received = b""
 
     @property
-    def file(self) -> Any:
-        return self._replies
+    def timeout(self) -> float:
+        """The seconds that are left; TimeoutError if there are none."""
+        left = self._ends_at - monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return left
 
-    @file.setter
-    def file(self, opened: Any) -> None:
-        if opened is not None:
-            opened.reconfigure(errors="replace")
-        self._replies = opened
+    @timeout.setter
+    def timeout(self, seconds: float) -> None:
+        self._ends_at = monotonic() + seconds
+
+    def reach(self, host: str, port: int) -> None:
+        """Connected and greeted, at the first address that answers; a silent one leaves the others their share."""
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = list(dict.fromkeys(str(one[4][0]) for one in found))
+        *others, last = addresses
+        for tried, address in enumerate(others):
+            with suppress(OSError):
+                self.sock = socket.create_connection((address, port), self.timeout / (len(addresses) - tried))
+                break
+        else:
+            self.sock = socket.create_connection((last, port), self.timeout)
+        self.af = self.sock.family
+        self.welcome = self.getresp()
+
+    def getline(self) -> str:
+        """The next line, whole; bytes that are not UTF-8 in what the server says are no reason to stop."""
+        while b"\n" not in self._received and len(self._received) <= self.maxline:
+            if not (piece := self._received_in_time()):
+                break
+            self._received += piece
+        if not self._received:
+            raise EOFError
+        line, _, self._received = self._received.partition(b"\n")
+        if len(line) > self.maxline:
+            message = f"more than {self.maxline} bytes"
+            raise error_proto(message)  # noqa: S321 - an error, no call
+        return line.decode(self.encoding, errors="replace").rstrip("\r")
+
+    def _received_in_time(self) -> bytes:
+        if self.sock is None:
+            raise EOFError
+        self.sock.settimeout(self.timeout)
+        return self.sock.recv(self.maxline)
 
     def getmultiline(self) -> str:
         """A reply. ftplib takes `SSH-2.0-...` for the first of many lines, and waits for the last one for ever."""
@@ -57,12 +99,6 @@ class _Control(ftplib.FTP):
             lines.append(self.getline())
         return "\n".join(lines)
 
-    def wait_at_most(self, seconds: float) -> None:
-        """For each answer, and for each piece of a file on the data connections to come."""
-        self.timeout = seconds
-        if self.sock is not None:
-            self.sock.settimeout(seconds)
-
 
 class FtpFileSystem(FTPFileSystem):  # type: ignore[misc]  # its base has no types
     """One connection, never shared. Its own listing, which fsspec would cache, is never asked for."""
@@ -75,10 +111,10 @@ class FtpFileSystem(FTPFileSystem):  # type: ignore[misc]  # its base has no typ
     def _connect(self) -> None:
         self.ftp = _Control(timeout=self._timeouts.connect)
         try:
-            self.ftp.connect(self.host, self.port)
+            self.ftp.reach(self.host, self.port)
             self.ftp.set_pasv(True)
             self.ftp.login(self._login.username, self._login.password or "")
-            self.ftp.wait_at_most(self._timeouts.reply)
+            self.ftp.timeout = self._timeouts.reply
             self.ftp.voidcmd("TYPE I")  # SIZE means bytes only then
         except BaseException:
             self.ftp.close()
@@ -89,6 +125,7 @@ class FtpFileSystem(FTPFileSystem):  # type: ignore[misc]  # its base has no typ
         return {"type": "file", "size": size_in(self._asked("SIZE", path)), "mtime": time_in(self._asked("MDTM", path))}
 
     def _asked(self, command: str, path: str) -> str:
+        self.ftp.timeout = self._timeouts.reply
         try:
             return str(self.ftp.sendcmd(f"{command} {path}"))
         except ftplib.error_perm as error:
@@ -97,7 +134,8 @@ class FtpFileSystem(FTPFileSystem):  # type: ignore[misc]  # its base has no typ
             return ""
 
     def _open(self, path: str, mode: str = "rb", **_: object) -> "FtpFile":
-        return FtpFile(self.ftp, self.ftp.transfercmd(f"RETR {path}"))
+        self.ftp.timeout = self._timeouts.reply
+        return FtpFile(self.ftp, self.ftp.transfercmd(f"RETR {path}"), self._timeouts.reply)
 
     @classmethod
     def _strip_protocol(cls, path: str) -> str:
@@ -106,7 +144,7 @@ class FtpFileSystem(FTPFileSystem):  # type: ignore[misc]  # its base has no typ
     def disconnect(self) -> None:
         """Say goodbye where that is still possible, and close."""
         with suppress(OSError, EOFError, ftplib.Error):
-            self.ftp.wait_at_most(CLOSE_SECONDS)
+            self.ftp.timeout = CLOSE_SECONDS
             self.ftp.quit()
         self.ftp.close()
 
@@ -114,15 +152,18 @@ class FtpFileSystem(FTPFileSystem):  # type: ignore[misc]  # its base has no typ
 class FtpFile:
     """A file as it arrives. It ends well only if the server says that it sent all of it."""
 
-    def __init__(self, control: ftplib.FTP, data: socket.socket) -> None:
+    def __init__(self, control: _Control, data: socket.socket, reply_seconds: float) -> None:
         self._control = control
         self._data = data
+        self._reply_seconds = reply_seconds
         self._is_over = False
 
     def read(self, size: int) -> bytes:
         """What has arrived, up to `size`; nothing at the end."""
         if self._is_over:
             return b""
+        self._control.timeout = self._reply_seconds
+        self._data.settimeout(self._reply_seconds)
         received = self._data.recv(min(size, _RECEIVED_BYTES))
         if not received:
             self._is_over = True

@@ -192,6 +192,36 @@ def test_reply_of_the_server_gets_its_class(root, target, command, reply, kind):
         _refused(kind, _remote(server), target)
 
 
+class _Echoing(FTPHandler):
+    """Repeats in its refusals what it was told, as ProFTPD does."""
+
+    def ftp_RETR(self, file):
+        self.respond(f"550 {self.fs.fs2ftp(file)}: No such file or directory")
+
+    def ftp_PASS(self, line):
+        if line == PASSWORD:
+            super().ftp_PASS(line)
+        else:
+            self.respond(f"530 User {self.username} cannot log in.")
+
+
+@pytest.mark.parametrize("path", ["/exports/locked-items.csv", "/exports/ssl/feed.csv", "/temporary/x.csv"])
+def test_path_that_is_repeated_does_not_decide(root, target, path):
+    with serving(root, _Echoing) as server:
+        _refused(errors.FileMissingError, _remote(server, path), target)
+
+
+@pytest.mark.parametrize("username", ["ssl-feeds", "temporary"])
+def test_user_name_that_is_repeated_does_not_decide(root, target, username):
+    with serving(root, _Echoing) as server:
+        _refused(errors.LoginRefusedError, _remote(server, username=username, password="wrong"), target)
+
+
+def test_path_decides_nothing_before_it_was_sent(root, target):
+    with serving(root, replying(USER="530 TLS required.")) as server:
+        _refused(errors.TlsRequiredError, _remote(server, "/tls"), target)
+
+
 def test_server_that_knows_neither_size_nor_time_is_read(root, target):
     with serving(root, replying(SIZE="502 no", MDTM="500 what?")) as server:
         got = _fetch(_remote(server), target)
@@ -291,6 +321,14 @@ def test_server_that_falls_silent_is_unreachable(root, target):
 def test_total_time_is_bounded(server, root, target):
     (root / "large").write_bytes(bytes(3 * transport.CHUNK_BYTES))
     _refused(errors.DownloadTimeoutError, _remote(server, "/large"), target, timeouts=Timeouts(total=0))
+
+
+def test_total_time_of_the_first_bytes_is_bounded(server):
+    with (
+        open_retriever(_remote(server), timeouts=Timeouts(total=0)) as retriever,
+        pytest.raises(errors.DownloadTimeoutError),
+    ):
+        retriever.head(100)
 
 
 def test_password_is_not_among_what_fsspec_keeps(server):

@@ -4,7 +4,7 @@ import pytest
 
 from db.enums import Recovery
 from tasks import errors
-from tasks.ftp_replies import meaning
+from tasks.ftp_replies import Sent, meaning
 from tasks.transport_ftp import size_in, time_in
 
 BUSY, LOGIN, TLS = errors.ServerBusyError, errors.LoginRefusedError, errors.TlsRequiredError
@@ -35,6 +35,12 @@ REPLIES = [
     ("530 User limit reached for this account.", BUSY),
     ("530 Not logged in, user or password incorrect.", LOGIN),
     ("530 temporarily not available", BUSY),
+    ("530 Login incorrect. Too many failed attempts", LOGIN),
+    ("530 Login incorrect: too many failed login attempts, account locked", LOGIN),
+    ("530 Account temporarily disabled due to failed logins", LOGIN),
+    ("530 Maximum login attempts exceeded", LOGIN),
+    ("430 Too many invalid passwords, try again later", LOGIN),
+    ("530 Too many connection attempts, try again later", BUSY),
     ("530 Must perform authentication before identifying USER (TLS required).", TLS),
     ("530 Non-anonymous sessions must use encryption.", TLS),
     ("534 Policy requires SSL.", TLS),
@@ -56,6 +62,7 @@ REPLIES = [
     ("550 The process cannot access the file because it is being used by another process. ", IN_USE),
     ("550 Quota exceeded", QUOTA),
     ("550 SSL/TLS required on the control channel", TLS),
+    ("550 Received an unexpected EOF for remote file", FAILED),
     ("550", MISSING),
     ("552 Requested file action aborted. Exceeded storage allocation.", QUOTA),
     ("553 Requested action not taken. File name not allowed.", errors.PathRefusedError),
@@ -71,6 +78,50 @@ def test_meaning_of_a_reply(reply, kind):
     found, sentence = meaning(reply)
     assert found is kind
     assert "{address}" in sentence
+
+
+ECHOES = [
+    ("/exports/locked-items.csv", "550 /exports/locked-items.csv: No such file or directory", MISSING),
+    ("/exports/locked-items.csv", "550 locked-items.csv: No such file or directory", MISSING),
+    ("/exports/ssl/feed.csv", "550 ssl/feed.csv: No such file or directory", MISSING),
+    ("exports/ssl/feed.csv", "550 /exports/ssl/feed.csv: No such file or directory", MISSING),
+    ("/exports/ssl/feed.csv", "550 'C:\\Exports\\SSL\\feed.csv': Access is denied.", DENIED),
+    ("/exports/feed.csv", "550 /srv/ssl/exports/feed.csv: No such file or directory", MISSING),
+    ("/exports/ssl/feed.csv", "550 /exports/ssl: No such file or directory", MISSING),
+    ("/in use/quota (1).csv", "550 Can't open /in use/quota (1).csv: No such file or directory", MISSING),
+    ("/busy.csv", "550-/busy.csv\n550 /busy.csv: No such file or directory", MISSING),
+    ("/exports/locked.csv", "550 /exports/locked.csv is locked", IN_USE),
+    ("/Locked.csv", "550 /Locked.csv: No such file or directory", MISSING),
+    ("/tls/feed.csv", "550 Only FTP/TLS here", TLS),
+    ("/exports/d", "550 The file is being used", IN_USE),
+    ("/exports/u", "550 The file is in use", IN_USE),
+    ("/550", "550 Permission denied", DENIED),
+    ("/", "550 Sorry, the maximum of 3", BUSY),
+]
+
+
+@pytest.mark.parametrize("path, reply, kind", ECHOES, ids=[f"{reply} of {path}" for path, reply, _ in ECHOES])
+def test_words_of_the_path_that_a_reply_repeats_mean_nothing(path, reply, kind):
+    assert meaning(reply, Sent(path=path))[0] is kind
+
+
+@pytest.mark.parametrize(
+    "username, reply, kind",
+    [
+        ("ssl-feeds", "530 User ssl-feeds cannot log in.", LOGIN),
+        ("Temporary", "530 User temporary cannot log in.", LOGIN),
+        ("feeds@tls.example", "530 feeds@tls.example: unknown", LOGIN),
+        ("ssl", "530 User ssl: too many users", BUSY),
+        ("t", "530 Sorry, no TLS", TLS),
+        ("s", "530 Sorry, no TLS", TLS),
+        ("530", "530 Sorry, no TLS", TLS),
+        ("", "530 Sorry, the maximum of 3", BUSY),
+        ("busy", "550 /home/busy: Permission denied", DENIED),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_words_of_the_user_name_that_a_reply_repeats_mean_nothing(username, reply, kind):
+    assert meaning(reply, Sent(username=username))[0] is kind
 
 
 @pytest.mark.spec("002 16.2")
