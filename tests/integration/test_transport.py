@@ -312,13 +312,19 @@ def _server(root, files=ReadOnlyFiles, login=OneUser):
     return server
 
 
+def _complaints(caplog):
+    """What asyncio says, but not of the server here that goes on talking to whoever hung up."""
+    said = [record.getMessage() for record in caplog.records if record.name == "asyncio"]
+    return [message for message in said if message != "socket.send() raised exception."]
+
+
 @pytest.mark.parametrize("silent_on", ["stat", "open", "read"])
 def test_server_that_falls_silent_is_unreachable(root, target, silent_on, caplog):
     served = type("Served", (_Stalling,), {"silent_on": silent_on})
     with _server(root, served) as server:
         _refused(errors.HostUnreachableError, _remote(server), target, timeouts=Timeouts(reply=0.2))
     gc.collect()
-    assert [record for record in caplog.records if record.name == "asyncio"] == []  # no request left behind
+    assert _complaints(caplog) == []  # no request left behind
 
 
 def test_server_that_falls_silent_at_login_is_unreachable(root, target):
@@ -404,7 +410,7 @@ def test_server_that_stops_while_several_pieces_are_asked_for(root, target, capl
         error = _refused(kind, _remote(server, "/large"), target, timeouts=Timeouts(reply=1))
     assert errors.classify(error) is errors.Recovery.TRANSIENT
     gc.collect()
-    assert [record for record in caplog.records if record.name == "asyncio"] == []  # no request left behind
+    assert _complaints(caplog) == []  # no request left behind
 
 
 def test_giving_up_half_way_leaves_no_request_behind(root, target, caplog, most_at_once):
@@ -419,7 +425,7 @@ def test_giving_up_half_way_leaves_no_request_behind(root, target, caplog, most_
         _fetch(_remote(server, "/large"), target, on_progress=give_up)
     assert list(target.parent.iterdir()) == []
     gc.collect()
-    assert [record for record in caplog.records if record.name == "asyncio"] == []
+    assert _complaints(caplog) == []
 
 
 def test_next_pieces_come_while_one_is_written(root, target):
