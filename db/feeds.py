@@ -36,6 +36,11 @@ def delete_secret(conn: Connection, feed_id: int, *, now: datetime) -> None:
     conn.execute(load_sql("catalogue/delete_secret"), {"id": feed_id, "now": now})
 
 
+def count_secrets(conn: Connection) -> int:
+    """How many feeds, of every tenant, have a stored secret."""
+    return int(only_row(conn.execute(load_sql("catalogue/count_secrets")))["secret_count"])
+
+
 def lock_key_in_use(conn: Connection) -> None:
     """Until the transaction ends, nobody replaces the key of stored secrets."""
     conn.execute(load_sql("catalogue/lock_key_in_use"))

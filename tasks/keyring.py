@@ -2,6 +2,7 @@
 
 import base64
 import os
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -26,16 +27,21 @@ def new_key() -> str:
 def load_key() -> bytes:
     """The key to encrypt with: of the environment; else, for the embedded database only, of a file in its folder.
 
-    The file is made at first use. Refuses a key that is missing or not one.
+    Refuses a key that is missing or not one, and never makes one: a new key opens nothing that is stored.
     """
-    text = os.environ.get(KEY_VARIABLE)
-    if text:
-        return _decoded(text, where=KEY_VARIABLE)
-    if database_url() is None:
-        return _read(NEXT_FILE) or _read(KEY_FILE) or _made(KEY_FILE)
-    message = f"{KEY_VARIABLE} is not set"
-    hint = f"on every machine, set {KEY_VARIABLE} to the one key that you make with: feedmill key new"
-    raise KeyMissingError(message, hint=hint)
+    key = _present_key()
+    if key is None:
+        path = home() / KEY_FILE
+        message = f"the key for stored passwords is missing: {path}"
+        hint = "put the file back from a backup; if it is lost for good, make a key with "
+        hint += f"`(umask 077; feedmill key new > {shlex.quote(str(path))})` and set every password anew"
+        raise KeyMissingError(message, hint=hint)
+    return key
+
+
+def first_key() -> bytes:
+    """The same, but a missing key file is made: only for the first secret, while no other is stored."""
+    return _present_key() or _made(KEY_FILE)
 
 
 def key_named(wanted: str) -> bytes:
@@ -69,6 +75,7 @@ def check_key(feed: Mapping[str, Any]) -> None:
 def key_to_rotate_to() -> bytes:
     """The key that is to replace all others; for the embedded database a new one, on disk before it is used."""
     if not os.environ.get(KEY_VARIABLE) and database_url() is None:
+        load_key()  # without the old key nothing could be moved, and the new one would pass for it
         return _read(NEXT_FILE) or _made(NEXT_FILE)
     key = load_key()
     if not os.environ.get(OLD_KEY_VARIABLE):
@@ -85,6 +92,18 @@ def finish_rotation() -> None:
         if files.is_there(home() / KEY_FILE):
             files.replace_file(home() / KEY_FILE, home() / OLD_FILE)
         files.replace_file(home() / NEXT_FILE, home() / KEY_FILE)
+
+
+def _present_key() -> bytes | None:
+    """None for a key file that is not there; an error for a variable that is not set."""
+    text = os.environ.get(KEY_VARIABLE)
+    if text:
+        return _decoded(text, where=KEY_VARIABLE)
+    if database_url() is None:
+        return _read(NEXT_FILE) or _read(KEY_FILE)
+    message = f"{KEY_VARIABLE} is not set"
+    hint = f"on every machine, set {KEY_VARIABLE} to the one key that you make with: feedmill key new"
+    raise KeyMissingError(message, hint=hint)
 
 
 def _other_keys() -> list[bytes]:

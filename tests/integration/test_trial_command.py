@@ -137,6 +137,18 @@ def test_trial_for_people_is_a_table(server, feedmill, on_file):
     assert "Tent 11" not in out
 
 
+def test_trial_without_the_key_file_makes_none(server, feedmill, on_file, conn, monkeypatch, tmp_path):
+    """As with the embedded database, whose key is a file."""
+    on_file(server.url("x.csv.gz"), *pinned(server))
+    monkeypatch.delenv("CREDENTIAL_ENCRYPTION_KEY_B64")
+    monkeypatch.setattr("tasks.keyring.database_url", lambda: None)
+    monkeypatch.setenv("FEEDMILL_HOME", str(tmp_path / "home"))
+    code, document, err = feedmill("feeds", "try", "northfork")
+    assert (code, document["error"]["code"], err.count("\n")) == (1, "CREDENTIAL_KEY_INVALID", 1)
+    assert str(tmp_path / "home" / "credential.key") in err
+    assert not (tmp_path / "home").exists()
+
+
 def test_unknown_host_key_is_shown_and_not_trusted(server, feedmill, on_file, conn):
     on_file(server.url("x.csv.gz"))
     before = everything(conn)

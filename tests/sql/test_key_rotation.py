@@ -159,6 +159,39 @@ def key_files(monkeypatch, tmp_path):
     return tmp_path / "home"
 
 
+def test_key_is_made_for_the_first_secret_only(conn, key_files):
+    add(conn, "a")
+    made = (key_files / "credential.key").read_bytes()
+    (key_files / "credential.key").unlink()
+    add(conn, "b", None)
+    for lost in (
+        lambda: registry.set_password(conn, "b", SECRET, ACTOR),
+        lambda: registry.set_password(conn, "a", SECRET, ACTOR),
+        lambda: keyring.decrypted(registry.find_feed(conn, "a")),
+        lambda: key_rotation.rotate(conn, ACTOR),
+    ):
+        with pytest.raises(KeyMissingError, match=str(key_files / "credential.key")):
+            lost()
+        assert list(key_files.iterdir()) == []
+    (key_files / "credential.key").write_bytes(made)
+    (key_files / "credential.key").chmod(0o600)
+    assert secrets_of(conn)["a"][0] == SECRET
+
+
+def test_key_is_made_again_once_no_secret_is_left(conn, key_files):
+    add(conn, "a")
+    registry.remove_feed(conn, "a", ACTOR)
+    (key_files / "credential.key").unlink()
+    add(conn, "b")
+    assert secrets_of(conn)["b"][0] == SECRET
+
+
+def test_rotate_makes_no_first_key(conn, key_files):
+    with pytest.raises(KeyMissingError, match=r"credential\.key"):
+        key_rotation.rotate(conn, ACTOR)
+    assert not key_files.exists()
+
+
 def test_key_file_is_replaced_and_the_old_one_kept_beside(conn, key_files):
     add(conn, "a")
     before = (key_files / "credential.key").read_bytes()
