@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from db.errors import BadRequestError
 from db.home import database_url, home
 from tasks import files, progress
 from tasks.errors import KeyMissingError, SecretUnreadableError
@@ -67,9 +68,14 @@ def decrypted(feed: Mapping[str, Any]) -> str | None:
 
 
 def check_key(feed: Mapping[str, Any]) -> None:
-    """Refuse to begin without a valid key if one will be needed: a run that cannot log in would count as a failure."""
-    if feed["secret_ciphertext"] is not None:
-        load_key()
+    """Refuse to begin without the very key of the feed's secret: a run that cannot log in would count as a failure."""
+    if feed["secret_ciphertext"] is None:
+        return
+    try:
+        key_named(feed["secret_key_id"])
+    except (KeyMissingError, SecretUnreadableError) as error:
+        hint = error.hint.replace(" KEY ", f" {feed['feed_key']} ")
+        raise BadRequestError(error.message, code=error.code, hint=hint) from error
 
 
 def key_to_rotate_to() -> bytes:

@@ -8,8 +8,12 @@ import re
 import asyncssh
 import pytest
 
+from db.enums import Trigger
+from db.errors import BadRequestError
 from feedmill import cli, contract
-from tasks import keyring
+from tasks import exclusive, keyring
+from tasks.catalogue.steps import CATALOGUE
+from tasks.run import Start
 
 PASSWORD, PASSPHRASE = "correct horse", "open sesame"
 SFTP = "sftp://feeds@files.example.com/catalog.csv.gz"
@@ -172,8 +176,39 @@ def test_key_rotate_tells_what_it_did(add, feedmill, conn, monkeypatch):
 def test_process_that_needs_a_key_fails_at_once_without_a_valid_one(add, feedmill, conn, monkeypatch, key):
     add("--password-stdin", "--enable", typed=f"{PASSWORD}\n")
     monkeypatch.setenv("CREDENTIAL_ENCRYPTION_KEY_B64", key)
-    for command in (("run", "northfork"), ("feeds", "try", "northfork")):
+    for command, exit_code in ((("run", "northfork"), 2), (("feeds", "try", "northfork"), 1)):
         code, document, err = feedmill(*command)
-        assert (code, document["error"]["code"], err.count("\n")) == (1, "CREDENTIAL_KEY_INVALID", 1)
+        assert (code, document["error"]["code"], err.count("\n")) == (exit_code, "CREDENTIAL_KEY_INVALID", 1)
         assert "feedmill key new" in document["error"]["hint"]
     assert conn.execute("SELECT FROM ingestion_runs").fetchall() == []
+
+
+@pytest.mark.parametrize(
+    "keys, error_code, said",
+    [
+        pytest.param(
+            {"CREDENTIAL_ENCRYPTION_OLD_KEY_B64": "short"},
+            "CREDENTIAL_KEY_INVALID",
+            "CREDENTIAL_ENCRYPTION_OLD_KEY_B64 is not base64",
+            id="an old key that is none",
+        ),
+        pytest.param(
+            {"CREDENTIAL_ENCRYPTION_KEY_B64": base64.b64encode(bytes(32)).decode()},
+            "SECRET_UNREADABLE",
+            "feeds set northfork --password-stdin",
+            id="a key of something else",
+        ),
+    ],
+)
+@pytest.mark.spec("002 10.1")
+def test_run_whose_secret_no_key_here_opens_does_not_begin(add, feedmill, conn, monkeypatch, keys, error_code, said):
+    add("--password-stdin", "--enable", typed=f"{PASSWORD}\n")
+    for name, text in keys.items():
+        monkeypatch.setenv(name, text)
+    code, document, err = feedmill("run", "northfork")
+    assert (code, document["error"]["code"], err.count("\n")) == (2, error_code, 1)
+    assert said in err
+    with pytest.raises(BadRequestError), exclusive.exclusive_run(CATALOGUE, "northfork", Start(Trigger.SCHEDULED)):
+        pytest.fail("it began")
+    assert conn.execute("SELECT FROM ingestion_runs").fetchall() == []
+    assert conn.execute("SELECT FROM ingestion_jobs").fetchall() == []
