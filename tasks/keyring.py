@@ -78,26 +78,44 @@ def check_key(feed: Mapping[str, Any]) -> None:
         raise BadRequestError(error.message, code=error.code, hint=hint) from error
 
 
-def key_to_rotate_to() -> bytes:
-    """The key that is to replace all others; for the embedded database a new one, on disk before it is used."""
-    if not os.environ.get(KEY_VARIABLE) and database_url() is None:
-        load_key()  # without the old key nothing could be moved, and the new one would pass for it
-        return _read(NEXT_FILE) or _made(NEXT_FILE)
-    key = load_key()
+def key_to_replace() -> bytes | None:
+    """What `key_to_rotate_to` is told: the key in the file as a rotation finds it, before it waits for others."""
+    return _read(KEY_FILE) if _is_in_files() else None
+
+
+def key_to_rotate_to(replaced: bytes | None) -> bytes:
+    """The key that is to hold all secrets; for the embedded database a new one, on disk before it is used.
+
+    Called while nobody else rotates. If somebody did so just before, it is his: a third key would push out the first.
+    """
+    present = load_key()  # without it nothing could be moved, and a new one would pass for it
+    if _is_in_files():
+        begun = _read(NEXT_FILE)
+        return begun or (_made(NEXT_FILE) if present == replaced else present)
     if not os.environ.get(OLD_KEY_VARIABLE):
         message = f"{OLD_KEY_VARIABLE} is not set, so the stored passwords cannot be read any more or need no new key"
         hint = f"make a key with `feedmill key new`, put it into {KEY_VARIABLE} and the old one into {OLD_KEY_VARIABLE}"
         raise KeyMissingError(message, hint=hint)
     _decoded(os.environ[OLD_KEY_VARIABLE], where=OLD_KEY_VARIABLE)
-    return key
+    return present
 
 
-def finish_rotation() -> None:
-    """Nothing is under the old key any more: give the new one its name. For the embedded database only."""
-    if files.is_there(home() / NEXT_FILE):
-        if files.is_there(home() / KEY_FILE):
-            files.replace_file(home() / KEY_FILE, home() / OLD_FILE)
-        files.replace_file(home() / NEXT_FILE, home() / KEY_FILE)
+def finish_rotation(key: bytes) -> None:
+    """Nothing is under the old key any more: give the new one its name. For the embedded database only.
+
+    Called while nobody else rotates. The old key keeps its name until the new one takes it, so that a reader finds one.
+    """
+    if not _is_in_files() or _read(NEXT_FILE) != key:
+        return  # somebody else finished it, and may have begun another
+    old = home() / KEY_FILE
+    if files.is_there(old):
+        files.discard_file(home() / OLD_FILE)
+        files.make_key_file(home() / OLD_FILE, files.read_key_file(old))
+    files.replace_file(home() / NEXT_FILE, old)
+
+
+def _is_in_files() -> bool:
+    return not os.environ.get(KEY_VARIABLE) and database_url() is None
 
 
 def _present_key() -> bytes | None:
