@@ -27,7 +27,7 @@ def feedmill(capsys, monkeypatch, database):
     monkeypatch.setenv("CREDENTIAL_ENCRYPTION_KEY_B64", KEY)
 
     def run(*arguments, typed=""):
-        monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+        monkeypatch.setattr("sys.stdin", io.StringIO(typed) if isinstance(typed, str) else typed)
         code = contract.run(cli.app, [*map(str, arguments), "--json"])
         said = capsys.readouterr()
         assert PASSWORD not in said.out + said.err
@@ -103,6 +103,24 @@ def test_wrong_credentials_are_refused_and_store_nothing(add, conn, options, cod
     exit_code, document, err = add(*options, typed="x\n")
     assert (exit_code, document["error"]["code"], stored(conn)) == (2, code, None)
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("errors", ["strict", "surrogateescape"], ids=["most locales", "the locale C"])
+@pytest.mark.parametrize(
+    "options, code, said",
+    [
+        pytest.param(("--password-stdin",), "BAD_VALUE", "the password", id="password"),
+        pytest.param(("--private-key", __file__, "--passphrase-stdin"), "BAD_VALUE", "the passphrase", id="passphrase"),
+        pytest.param(("--private-key", "-"), "BAD_PRIVATE_KEY", "the private key", id="private key"),
+    ],
+)
+def test_secret_that_is_not_utf_8_is_refused(add, conn, options, code, said, errors):
+    typed = io.TextIOWrapper(io.BytesIO("geheimwört\n".encode("latin-1")), encoding="utf-8", errors=errors)
+    exit_code, document, err = add(*options, typed=typed)
+    assert (exit_code, document["error"]["code"], stored(conn)) == (2, code, None)
+    assert document["error"]["message"] == f"{said} on standard input is not UTF-8"
+    assert err.count("\n") == 1
+    assert "xf6" not in err
 
 
 def test_legacy_algorithms_are_named_and_taken_back(add, feedmill):
