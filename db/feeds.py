@@ -28,12 +28,23 @@ def update_feed_settings(conn: Connection, settings: Mapping[str, Any], *, now: 
     conn.execute(load_sql("catalogue/update_feed_settings"), _params(settings, now))
 
 
+def mark_host_key(conn: Connection, feed_id: int, fingerprint: str, *, now: datetime) -> bool:
+    """False if another key is pinned already, which stays."""
+    params = {"id": feed_id, "fingerprint": fingerprint, "now": now}
+    return conn.execute(load_sql("catalogue/mark_host_key"), params).fetchone() is not None
+
+
 def update_secret(conn: Connection, feed_id: int, secret: Mapping[str, Any], *, now: datetime) -> None:
     conn.execute(load_sql("catalogue/update_secret"), {**secret, "id": feed_id, "now": now})
 
 
 def delete_secret(conn: Connection, feed_id: int, *, now: datetime) -> None:
     conn.execute(load_sql("catalogue/delete_secret"), {"id": feed_id, "now": now})
+
+
+def count_secrets(conn: Connection) -> int:
+    """How many feeds, of every tenant, have a stored secret."""
+    return int(only_row(conn.execute(load_sql("catalogue/count_secrets")))["secret_count"])
 
 
 def lock_key_in_use(conn: Connection) -> None:

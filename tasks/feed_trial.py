@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 
-from db.engine import Connection
+from db import feeds
+from db.engine import Connection, Row, transaction
 from db.enums import ScheduleStatus
 from db.errors import RefusedError
 from tasks.catalogue.access import remote_of
 from tasks.catalogue.config import DEFAULT_MAX_BYTES
-from tasks.catalogue.registry import Actor, change_feed, find_feed
+from tasks.catalogue.registry import Actor, find_feed, hold_feed, note, stamp
 from tasks.catalogue.trial import Limits, Trial, try_file
 from tasks.errors import HostKeyUnknownError
 
@@ -27,7 +28,24 @@ def try_feed(conn: Connection, key: str, actor: Actor, *, trust_host_key: bool =
     if not trust_host_key or not isinstance(trial.failure, HostKeyUnknownError):
         return trial
     fingerprint = trial.failure.fingerprint
-    change_feed(conn, key, {"host_key_fingerprint": fingerprint}, actor)
+    _pin(conn, feed, fingerprint, actor)
     again = Trial()
     again.found("trust", f"{fingerprint} is trusted from now on, and pinned")
     return try_file(replace(remote, host_key_fingerprint=fingerprint), again, limits)
+
+
+def _pin(conn: Connection, tried: Row, fingerprint: str, actor: Actor) -> None:
+    """Pin the key that the server showed; refuses if the feed got another key or server while it was looked at."""
+    with transaction(conn):
+        feed = hold_feed(conn, tried["feed_key"])
+        if (feed["host"], feed["port"]) != (tried["host"], tried["port"]):
+            message = f"the address of {feed['feed_key']} was changed meanwhile, so no key was pinned"
+            raise RefusedError(message, code="ADDRESS_CHANGED", hint="try the feed again")
+        at = stamp(conn, feed, actor)
+        if feeds.mark_host_key(conn, feed["id"], fingerprint, now=at):
+            note(conn, feed, actor.name, "FEED_UPDATED", at=at, changed_fields=["host_key_fingerprint"])
+        elif feed["host_key_fingerprint"] != fingerprint:
+            pinned = feed["host_key_fingerprint"]
+            message = f"{pinned} was pinned meanwhile, but the server shows {fingerprint}; the pinned key stays"
+            hint = f"ask the owner of the server; feedmill feeds set {feed['feed_key']} --host-key pins another"
+            raise RefusedError(message, code="HOST_KEY_PINNED", hint=hint)

@@ -18,16 +18,22 @@ class Rotation:
 
 
 def rotate(conn: Connection, actor: Actor) -> Rotation:
-    """Encrypt every stored secret under the new key, or none. Once more does what an interrupted one left."""
-    key = keyring.key_to_rotate_to()
+    """Encrypt every stored secret under the new key, or none. Once more does what an interrupted one left.
+
+    Of two at once the second waits, and finds it done.
+    """
+    replaced = keyring.key_to_replace()
     at = actor.clock.now()
     with transaction(conn):
         feeds.lock_key(conn)
+        key = keyring.key_to_rotate_to(replaced)
         held = feeds.lock_secrets(conn, secrets.key_id(key))
         for feed in held:
             feeds.mark_rotated(conn, feed["id"], _sealed_anew(feed, key))
             note(conn, feed, actor.name, "CREDENTIAL_CHANGED", at=at, field_name="encryption key")
-    keyring.finish_rotation()
+    with transaction(conn):  # only what is committed lets the old key go; so the same lock once more
+        feeds.lock_key(conn)
+        keyring.finish_rotation(key)
     return Rotation(secrets.key_id(key), [feed["feed_key"] for feed in held])
 
 

@@ -2,10 +2,12 @@
 
 import base64
 import os
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from db.errors import BadRequestError
 from db.home import database_url, home
 from tasks import files, progress
 from tasks.errors import KeyMissingError, SecretUnreadableError
@@ -26,16 +28,21 @@ def new_key() -> str:
 def load_key() -> bytes:
     """The key to encrypt with: of the environment; else, for the embedded database only, of a file in its folder.
 
-    The file is made at first use. Refuses a key that is missing or not one.
+    Refuses a key that is missing or not one, and never makes one: a new key opens nothing that is stored.
     """
-    text = os.environ.get(KEY_VARIABLE)
-    if text:
-        return _decoded(text, where=KEY_VARIABLE)
-    if database_url() is None:
-        return _read(NEXT_FILE) or _read(KEY_FILE) or _made(KEY_FILE)
-    message = f"{KEY_VARIABLE} is not set"
-    hint = f"on every machine, set {KEY_VARIABLE} to the one key that you make with: feedmill key new"
-    raise KeyMissingError(message, hint=hint)
+    key = _present_key()
+    if key is None:
+        path = home() / KEY_FILE
+        message = f"the key for stored passwords is missing: {path}"
+        hint = "put the file back from a backup; if it is lost for good, make a key with "
+        hint += f"`(umask 077; feedmill key new > {shlex.quote(str(path))})` and set every password anew"
+        raise KeyMissingError(message, hint=hint)
+    return key
+
+
+def first_key() -> bytes:
+    """The same, but a missing key file is made: only for the first secret, while no other is stored."""
+    return _present_key() or _made(KEY_FILE)
 
 
 def key_named(wanted: str) -> bytes:
@@ -61,30 +68,66 @@ def decrypted(feed: Mapping[str, Any]) -> str | None:
 
 
 def check_key(feed: Mapping[str, Any]) -> None:
-    """Refuse to begin without a valid key if one will be needed: a run that cannot log in would count as a failure."""
-    if feed["secret_ciphertext"] is not None:
-        load_key()
+    """Refuse to begin without the very key of the feed's secret: a run that cannot log in would count as a failure."""
+    if feed["secret_ciphertext"] is None:
+        return
+    try:
+        key_named(feed["secret_key_id"])
+    except (KeyMissingError, SecretUnreadableError) as error:
+        hint = error.hint.replace(" KEY ", f" {feed['feed_key']} ")
+        raise BadRequestError(error.message, code=error.code, hint=hint) from error
 
 
-def key_to_rotate_to() -> bytes:
-    """The key that is to replace all others; for the embedded database a new one, on disk before it is used."""
-    if not os.environ.get(KEY_VARIABLE) and database_url() is None:
-        return _read(NEXT_FILE) or _made(NEXT_FILE)
-    key = load_key()
+def key_to_replace() -> bytes | None:
+    """What `key_to_rotate_to` is told: the key in the file as a rotation finds it, before it waits for others."""
+    return _read(KEY_FILE) if _is_in_files() else None
+
+
+def key_to_rotate_to(replaced: bytes | None) -> bytes:
+    """The key that is to hold all secrets; for the embedded database a new one, on disk before it is used.
+
+    Called while nobody else rotates. If somebody did so just before, it is his: a third key would push out the first.
+    """
+    present = load_key()  # without it nothing could be moved, and a new one would pass for it
+    if _is_in_files():
+        begun = _read(NEXT_FILE)
+        return begun or (_made(NEXT_FILE) if present == replaced else present)
     if not os.environ.get(OLD_KEY_VARIABLE):
         message = f"{OLD_KEY_VARIABLE} is not set, so the stored passwords cannot be read any more or need no new key"
         hint = f"make a key with `feedmill key new`, put it into {KEY_VARIABLE} and the old one into {OLD_KEY_VARIABLE}"
         raise KeyMissingError(message, hint=hint)
     _decoded(os.environ[OLD_KEY_VARIABLE], where=OLD_KEY_VARIABLE)
-    return key
+    return present
 
 
-def finish_rotation() -> None:
-    """Nothing is under the old key any more: give the new one its name. For the embedded database only."""
-    if files.is_there(home() / NEXT_FILE):
-        if files.is_there(home() / KEY_FILE):
-            files.replace_file(home() / KEY_FILE, home() / OLD_FILE)
-        files.replace_file(home() / NEXT_FILE, home() / KEY_FILE)
+def finish_rotation(key: bytes) -> None:
+    """Nothing is under the old key any more: give the new one its name. For the embedded database only.
+
+    Called while nobody else rotates. The old key keeps its name until the new one takes it, so that a reader finds one.
+    """
+    if not _is_in_files() or _read(NEXT_FILE) != key:
+        return  # somebody else finished it, and may have begun another
+    old = home() / KEY_FILE
+    if files.is_there(old):
+        files.discard_file(home() / OLD_FILE)
+        files.make_key_file(home() / OLD_FILE, files.read_key_file(old))
+    files.replace_file(home() / NEXT_FILE, old)
+
+
+def _is_in_files() -> bool:
+    return not os.environ.get(KEY_VARIABLE) and database_url() is None
+
+
+def _present_key() -> bytes | None:
+    """None for a key file that is not there; an error for a variable that is not set."""
+    text = os.environ.get(KEY_VARIABLE)
+    if text:
+        return _decoded(text, where=KEY_VARIABLE)
+    if database_url() is None:
+        return _read(NEXT_FILE) or _read(KEY_FILE)
+    message = f"{KEY_VARIABLE} is not set"
+    hint = f"on every machine, set {KEY_VARIABLE} to the one key that you make with: feedmill key new"
+    raise KeyMissingError(message, hint=hint)
 
 
 def _other_keys() -> list[bytes]:

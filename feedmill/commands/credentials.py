@@ -3,6 +3,7 @@
 import getpass
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ def read_secret(*, password_stdin: bool, private_key: Path | None, passphrase_st
         if passphrase_stdin:
             message = "--passphrase-stdin goes with --private-key"
             raise BadRequestError(message, code="USAGE")
-        password = _line("password: ") if password_stdin else None
+        password = _line("password") if password_stdin else None
         return (password, SecretKind.PASSWORD) if password else None
     from tasks.transport_keys import usable_private_key  # noqa: PLC0415 - asyncssh takes a quarter of a second
 
@@ -46,15 +47,26 @@ def read_secret(*, password_stdin: bool, private_key: Path | None, passphrase_st
     if password_stdin or (from_stdin and passphrase_stdin):
         message = "standard input holds one secret: a password, or a key, or its passphrase"
         raise BadRequestError(message, code="USAGE")
-    passphrase = _line("passphrase: ") if passphrase_stdin else None
-    text = sys.stdin.read() if from_stdin else _text(private_key)
+    passphrase = _line("passphrase") if passphrase_stdin else None
+    text = _typed(sys.stdin.read, "private key", code="BAD_PRIVATE_KEY") if from_stdin else _text(private_key)
     return usable_private_key(text, passphrase), SecretKind.PRIVATE_KEY
 
 
-def _line(prompt: str) -> str | None:
+def _line(what: str) -> str | None:
     """The first line of standard input, asked for without echo at a terminal; None for none."""
-    text = getpass.getpass(prompt) if sys.stdin.isatty() else sys.stdin.readline()
-    return text.rstrip("\r\n") or None
+    ask = partial(getpass.getpass, f"{what}: ") if sys.stdin.isatty() else sys.stdin.readline
+    return _typed(ask, what, code="BAD_VALUE").rstrip("\r\n") or None
+
+
+def _typed(read: Callable[[], str], what: str, *, code: str) -> str:
+    """What `read` gives; refuses other bytes than UTF-8, which in the locale C arrive as lone surrogates."""
+    try:
+        text = read()
+        text.encode()
+    except UnicodeError:
+        message = f"the {what} on standard input is not UTF-8"
+        raise BadRequestError(message, code=code) from None  # the cause carries the secret
+    return text
 
 
 def _text(path: Path) -> str:

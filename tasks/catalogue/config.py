@@ -173,7 +173,7 @@ def parse_address(url: str) -> Address:
 
 
 _LOOKS_LIKE = "it looks like sftp://user@host:22/feeds/catalog.csv.gz"
-_WITH_PASSWORD = re.compile(r"^[^:/?#]*://[^/@]*:.*@")
+_WITH_PASSWORD = re.compile(r"^[^:/?#]*://[^/@]*(:|%3a).*@", re.IGNORECASE)  # encoded, it would be stored as the user
 
 
 def _refuse_password(url: str) -> None:

@@ -135,7 +135,7 @@ def set_password(
         feed = hold_feed(conn, key)
         at = stamp(conn, feed, actor)
         feeds.lock_key_in_use(conn)  # before it is read: whoever replaces it waits, and finds what is written here
-        encryption_key = keyring.load_key()
+        encryption_key = keyring.load_key() if feeds.count_secrets(conn) else keyring.first_key()
         version = feed["secret_version"] + (feed["secret_ciphertext"] is not None)
         ciphertext = secrets.encrypt_secret(secret, feed_id=feed["id"], secret_version=version, key=encryption_key)
         sealed = {

@@ -3,12 +3,16 @@
 import json
 import logging
 import re
+import traceback
 from contextlib import suppress
+from uuid import uuid4
 
 import asyncssh
 import pytest
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
+from prefect.client.schemas.sorting import FlowRunSort
+from prefect.flows import load_flow_from_entrypoint
 
 from blocks.feed_credentials import FeedCredentials
 from db.errors import BadRequestError
@@ -94,11 +98,49 @@ def test_form_that_cannot_be_taken_is_refused(drawer, arguments, code):
     assert caught.value.code == code
 
 
-def test_form_refuses_a_password_in_the_address_by_its_schema(prefect_session):
-    pattern = register_feed.parameters.properties["url"]["anyOf"][0]["pattern"]
-    assert "sftp" in pattern
-    with pytest.raises(Exception, match="match pattern"):
-        register_feed("northfork", "Northfork", f"sftp://feeds:{PASSWORD}@files.example.com/x.csv")
+WITH_PASSWORD = [
+    pytest.param("sftp://feeds:hunter2@files.example.com/x.csv", id="in clear"),
+    pytest.param("sftp://feeds%3Ahunter2@files.example.com/x.csv", id="after an encoded colon"),
+    pytest.param("sftp://feeds%%3ahunter2@files.example.com/x.csv", id="after a percent sign and an encoded colon"),
+    pytest.param("feeds:hunter2@files.example.com/x.csv", id="without a scheme"),
+    pytest.param("file://feeds:hunter2@files.example.com/x.csv", id="of a local file"),
+]
+
+
+@pytest.mark.parametrize("url", WITH_PASSWORD)
+def test_server_refuses_a_password_in_the_address_by_the_schema_of_the_form(url):
+    form = load_flow_from_entrypoint("flows/register_feed.py:register_feed").parameters
+    [text, _] = form.properties["url"]["anyOf"]
+    assert re.search(text["pattern"], URL)
+    assert not re.search(text["pattern"], url)
+
+
+@pytest.mark.parametrize("url", [*WITH_PASSWORD, pytest.param(b"sftp://feeds:hunter2@files.example.com/x", id="bytes")])
+def test_address_is_refused_before_prefect_hears_of_it(drawer, caplog, url):
+    key = f"leaky-{uuid4()}"
+    with caplog.at_level(logging.DEBUG), pytest.raises(BadRequestError) as caught:
+        register_feed(key, "Leaky", url)
+    assert caught.value.code == "BAD_VALUE"
+    assert "hunter2" not in caplog.text + "".join(traceback.format_exception(caught.value))
+    with get_client(sync_client=True) as client:
+        newest = client.read_flow_runs(sort=FlowRunSort.EXPECTED_START_TIME_DESC, limit=20)
+    assert key not in [run.parameters.get("feed_key") for run in newest]
+
+
+def test_address_that_a_server_let_through_is_not_logged_by_the_worker(drawer, caplog):
+    with caplog.at_level(logging.DEBUG), pytest.raises(BadRequestError):
+        register_feed.validate_parameters({"feed_key": "leaky", "url": "sftp://feeds:hunter2@files.example.com/x"})
+    assert "hunter2" not in caplog.text
+
+
+def test_address_that_the_schema_does_not_take_is_refused_by_us_and_not_by_prefect(drawer):
+    with pytest.raises(BadRequestError, match="the form does not take"):
+        register_feed("leaky", "Leaky", "sftp://feeds@hunter2@files.example.com/x")
+
+
+def test_form_with_other_options_is_checked_too(drawer):
+    with pytest.raises(BadRequestError):
+        register_feed.with_options(name="renamed")("leaky", "Leaky", "sftp://feeds:hunter2@files.example.com/x")
 
 
 def progress_artifacts():

@@ -17,6 +17,7 @@ import asyncssh
 import pytest
 
 from blocks.feed_credentials import FeedCredentials
+from db.errors import BadRequestError
 from feedmill import cli, contract
 from feedmill.sftp_server import LocalSftpServer, OneUser
 from flows.register_feed import register_feed
@@ -26,6 +27,7 @@ from tests.mill import after, deliver, row
 USER = "feeds"
 PASSWORDS = {name: f"{name}-hunter2 wörd'/@:€" for name in ("good", "wrong", "block")}
 PASSPHRASE = "passphrase-of-the-key"
+FORM = {"credentials_block": "cairn-login", "i_understand_ftp_is_insecure": True, "enable": True}
 KEYS = {name: bytes([seed]) + os.urandom(31) for seed, name in enumerate(("old", "new"), start=65)}
 
 
@@ -144,6 +146,13 @@ def said_by(error):
     return "".join(traceback.format_exception(error)).encode()
 
 
+def refused_form(url):
+    """What is said of a form whose address holds a password."""
+    with pytest.raises(BadRequestError) as caught:
+        register_feed("leaky", "Leaky", url)
+    return said_by(caught.value)
+
+
 @pytest.fixture
 def round_of_runs(drawer, servers, private_key, monkeypatch, tmp_path, caplog, capsys, database):
     """A full round; what was said, by where it was said."""
@@ -178,12 +187,12 @@ def round_of_runs(drawer, servers, private_key, monkeypatch, tmp_path, caplog, c
         command("feeds", "try", "northfork")
         key_file = tmp_path / "id"
         key_file.write_bytes(private_key.export_private_key("pkcs8-pem", PASSPHRASE))
-        key_options = ("--private-key", str(key_file), "--passphrase-stdin")
-        said["processes"] += typed_into("feeds", "set", "northfork", *key_options, typed=PASSPHRASE)
+        by_key = ("feeds", "set", "northfork", "--private-key", str(key_file), "--passphrase-stdin")
+        said["processes"] += typed_into(*by_key, typed=PASSPHRASE)
         ingest("northfork", at=900_001)
         FeedCredentials(password=PASSWORDS["block"]).save("cairn-login", overwrite=True)
-        form = {"credentials_block": "cairn-login", "i_understand_ftp_is_insecure": True, "enable": True}
-        register_feed("cairn", "Cairn", ftp.url("x.csv"), **form)
+        register_feed("cairn", "Cairn", ftp.url("x.csv"), **FORM)
+        said["errors"] += refused_form(f"sftp://u:{PASSWORDS['good']}@host/x")
         ingest("cairn", at=900_002)
         command("feeds", "try", "cairn")
         command("feeds", "add", "leaky", "--retailer", "x", "--url", f"sftp://u:{PASSWORDS['good']}@host/x")

@@ -8,8 +8,12 @@ import re
 import asyncssh
 import pytest
 
+from db.enums import Trigger
+from db.errors import BadRequestError
 from feedmill import cli, contract
-from tasks import keyring
+from tasks import exclusive, keyring
+from tasks.catalogue.steps import CATALOGUE
+from tasks.run import Start
 
 PASSWORD, PASSPHRASE = "correct horse", "open sesame"
 SFTP = "sftp://feeds@files.example.com/catalog.csv.gz"
@@ -23,7 +27,7 @@ def feedmill(capsys, monkeypatch, database):
     monkeypatch.setenv("CREDENTIAL_ENCRYPTION_KEY_B64", KEY)
 
     def run(*arguments, typed=""):
-        monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+        monkeypatch.setattr("sys.stdin", io.StringIO(typed) if isinstance(typed, str) else typed)
         code = contract.run(cli.app, [*map(str, arguments), "--json"])
         said = capsys.readouterr()
         assert PASSWORD not in said.out + said.err
@@ -101,6 +105,24 @@ def test_wrong_credentials_are_refused_and_store_nothing(add, conn, options, cod
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize("errors", ["strict", "surrogateescape"], ids=["most locales", "the locale C"])
+@pytest.mark.parametrize(
+    "options, code, said",
+    [
+        pytest.param(("--password-stdin",), "BAD_VALUE", "the password", id="password"),
+        pytest.param(("--private-key", __file__, "--passphrase-stdin"), "BAD_VALUE", "the passphrase", id="passphrase"),
+        pytest.param(("--private-key", "-"), "BAD_PRIVATE_KEY", "the private key", id="private key"),
+    ],
+)
+def test_secret_that_is_not_utf_8_is_refused(add, conn, options, code, said, errors):
+    typed = io.TextIOWrapper(io.BytesIO("geheimwört\n".encode("latin-1")), encoding="utf-8", errors=errors)
+    exit_code, document, err = add(*options, typed=typed)
+    assert (exit_code, document["error"]["code"], stored(conn)) == (2, code, None)
+    assert document["error"]["message"] == f"{said} on standard input is not UTF-8"
+    assert err.count("\n") == 1
+    assert "xf6" not in err
+
+
 def test_legacy_algorithms_are_named_and_taken_back(add, feedmill):
     _, document, _ = add("--legacy-algorithm", "ssh-rsa", "--legacy-algorithm", "hmac-sha1")
     assert document["legacy_algorithms"] == ["hmac-sha1", "ssh-rsa"]
@@ -172,8 +194,39 @@ def test_key_rotate_tells_what_it_did(add, feedmill, conn, monkeypatch):
 def test_process_that_needs_a_key_fails_at_once_without_a_valid_one(add, feedmill, conn, monkeypatch, key):
     add("--password-stdin", "--enable", typed=f"{PASSWORD}\n")
     monkeypatch.setenv("CREDENTIAL_ENCRYPTION_KEY_B64", key)
-    for command in (("run", "northfork"), ("feeds", "try", "northfork")):
+    for command, exit_code in ((("run", "northfork"), 2), (("feeds", "try", "northfork"), 1)):
         code, document, err = feedmill(*command)
-        assert (code, document["error"]["code"], err.count("\n")) == (1, "CREDENTIAL_KEY_INVALID", 1)
+        assert (code, document["error"]["code"], err.count("\n")) == (exit_code, "CREDENTIAL_KEY_INVALID", 1)
         assert "feedmill key new" in document["error"]["hint"]
     assert conn.execute("SELECT FROM ingestion_runs").fetchall() == []
+
+
+@pytest.mark.parametrize(
+    "keys, error_code, said",
+    [
+        pytest.param(
+            {"CREDENTIAL_ENCRYPTION_OLD_KEY_B64": "short"},
+            "CREDENTIAL_KEY_INVALID",
+            "CREDENTIAL_ENCRYPTION_OLD_KEY_B64 is not base64",
+            id="an old key that is none",
+        ),
+        pytest.param(
+            {"CREDENTIAL_ENCRYPTION_KEY_B64": base64.b64encode(bytes(32)).decode()},
+            "SECRET_UNREADABLE",
+            "feeds set northfork --password-stdin",
+            id="a key of something else",
+        ),
+    ],
+)
+@pytest.mark.spec("002 10.1")
+def test_run_whose_secret_no_key_here_opens_does_not_begin(add, feedmill, conn, monkeypatch, keys, error_code, said):
+    add("--password-stdin", "--enable", typed=f"{PASSWORD}\n")
+    for name, text in keys.items():
+        monkeypatch.setenv(name, text)
+    code, document, err = feedmill("run", "northfork")
+    assert (code, document["error"]["code"], err.count("\n")) == (2, error_code, 1)
+    assert said in err
+    with pytest.raises(BadRequestError), exclusive.exclusive_run(CATALOGUE, "northfork", Start(Trigger.SCHEDULED)):
+        pytest.fail("it began")
+    assert conn.execute("SELECT FROM ingestion_runs").fetchall() == []
+    assert conn.execute("SELECT FROM ingestion_jobs").fetchall() == []

@@ -5,11 +5,15 @@ import gzip
 import io
 import json
 import random
+import threading
 
+import asyncssh
 import pytest
 
+from db import engine
 from feedmill import cli, contract
-from feedmill.sftp_server import LocalSftpServer
+from feedmill.sftp_server import LocalSftpServer, OneUser
+from tasks.catalogue import config, registry
 from tests.fakes.ftp_server import LocalFtpServer
 from tests.mill import csv_text, row
 
@@ -137,6 +141,18 @@ def test_trial_for_people_is_a_table(server, feedmill, on_file):
     assert "Tent 11" not in out
 
 
+def test_trial_without_the_key_file_makes_none(server, feedmill, on_file, conn, monkeypatch, tmp_path):
+    """As with the embedded database, whose key is a file."""
+    on_file(server.url("x.csv.gz"), *pinned(server))
+    monkeypatch.delenv("CREDENTIAL_ENCRYPTION_KEY_B64")
+    monkeypatch.setattr("tasks.keyring.database_url", lambda: None)
+    monkeypatch.setenv("FEEDMILL_HOME", str(tmp_path / "home"))
+    code, document, err = feedmill("feeds", "try", "northfork")
+    assert (code, document["error"]["code"], err.count("\n")) == (1, "CREDENTIAL_KEY_INVALID", 1)
+    assert str(tmp_path / "home" / "credential.key") in err
+    assert not (tmp_path / "home").exists()
+
+
 def test_unknown_host_key_is_shown_and_not_trusted(server, feedmill, on_file, conn):
     on_file(server.url("x.csv.gz"))
     before = everything(conn)
@@ -156,6 +172,60 @@ def test_unknown_host_key_is_trusted_once_if_asked_for(server, feedmill, on_file
     [event] = conn.execute("SELECT fields FROM audit_events WHERE event_name = 'FEED_UPDATED'").fetchall()
     assert event["fields"]["changed_fields"] == ["host_key_fingerprint"]
     assert feedmill("feeds", "try", "northfork")[0] == 0
+
+
+class Meanwhile(OneUser):
+    """Somebody changes the feed while its server is looked at for the first time."""
+
+    changes: list
+
+    def connection_made(self, conn):
+        super().connection_made(conn)
+        if self.changes:
+            changer = threading.Thread(target=change_feed, args=[self.changes.pop()])
+            changer.start()
+            changer.join()
+
+
+def change_feed(changes):
+    with engine.connect() as other:
+        registry.change_feed(other, "northfork", changes, registry.Actor("colleague"))
+
+
+@pytest.fixture
+def changed_meanwhile(server):
+    """What is given to it is changed once, while a trial is connected."""
+
+    def change(**changes):
+        server.login = type("Login", (Meanwhile,), {"changes": [changes]})
+
+    return change
+
+
+def test_key_pinned_meanwhile_is_not_overwritten(server, feedmill, on_file, conn, changed_meanwhile):
+    on_file(server.url("x.csv.gz"))
+    true = asyncssh.generate_private_key("ssh-ed25519").get_fingerprint()
+    changed_meanwhile(host_key_fingerprint=true)
+    code, document, err = feedmill("feeds", "try", "northfork", "--trust-host-key")
+    assert (code, document["error"]["code"], err.count("\n")) == (1, "HOST_KEY_PINNED", 1)
+    assert true in document["error"]["message"]
+    assert server.host_key_fingerprint in document["error"]["message"]
+    assert conn.execute("SELECT host_key_fingerprint AS key FROM affiliate_feeds").fetchone()["key"] == true
+
+
+def test_same_key_pinned_meanwhile_is_taken(server, feedmill, on_file, conn, changed_meanwhile):
+    on_file(server.url("x.csv.gz"))
+    changed_meanwhile(host_key_fingerprint=server.host_key_fingerprint)
+    assert feedmill("feeds", "try", "northfork", "--trust-host-key")[0] == 0
+    assert conn.execute("SELECT config_version FROM feed_settings").fetchone()["config_version"] == 3
+
+
+def test_key_is_not_pinned_for_an_address_that_changed_meanwhile(server, feedmill, on_file, conn, changed_meanwhile):
+    on_file(server.url("x.csv.gz"))
+    changed_meanwhile(address=config.parse_address("sftp://feeds@files.example.com/x.csv.gz"))
+    code, document, _ = feedmill("feeds", "try", "northfork", "--trust-host-key")
+    assert (code, document["error"]["code"]) == (1, "ADDRESS_CHANGED")
+    assert conn.execute("SELECT host_key_fingerprint AS key FROM affiliate_feeds").fetchone()["key"] is None
 
 
 def test_changed_host_key_is_never_trusted_by_a_trial(server, root, feedmill, on_file, conn):

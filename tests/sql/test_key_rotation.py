@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from db import engine
+from db import engine, feeds
 from db.clock import Clock
 from db.engine import transaction
-from tasks import key_rotation, keyring
+from tasks import files, key_rotation, keyring
 from tasks.catalogue import config, registry
 from tasks.errors import KeyMissingError, SecretUnreadableError
 from tasks.secrets import key_id
@@ -154,9 +154,42 @@ def wait_for_a_lock(conn):
 def key_files(monkeypatch, tmp_path):
     """The keys of an embedded database, which are files."""
     for name in ("FEEDMILL_DATABASE_URL", "CREDENTIAL_ENCRYPTION_KEY_B64"):
-        monkeypatch.delenv(name)
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("FEEDMILL_HOME", str(tmp_path / "home"))
     return tmp_path / "home"
+
+
+def test_key_is_made_for_the_first_secret_only(conn, key_files):
+    add(conn, "a")
+    made = (key_files / "credential.key").read_bytes()
+    (key_files / "credential.key").unlink()
+    add(conn, "b", None)
+    for lost in (
+        lambda: registry.set_password(conn, "b", SECRET, ACTOR),
+        lambda: registry.set_password(conn, "a", SECRET, ACTOR),
+        lambda: keyring.decrypted(registry.find_feed(conn, "a")),
+        lambda: key_rotation.rotate(conn, ACTOR),
+    ):
+        with pytest.raises(KeyMissingError, match=str(key_files / "credential.key")):
+            lost()
+        assert list(key_files.iterdir()) == []
+    (key_files / "credential.key").write_bytes(made)
+    (key_files / "credential.key").chmod(0o600)
+    assert secrets_of(conn)["a"][0] == SECRET
+
+
+def test_key_is_made_again_once_no_secret_is_left(conn, key_files):
+    add(conn, "a")
+    registry.remove_feed(conn, "a", ACTOR)
+    (key_files / "credential.key").unlink()
+    add(conn, "b")
+    assert secrets_of(conn)["b"][0] == SECRET
+
+
+def test_rotate_makes_no_first_key(conn, key_files):
+    with pytest.raises(KeyMissingError, match=r"credential\.key"):
+        key_rotation.rotate(conn, ACTOR)
+    assert not key_files.exists()
 
 
 def test_key_file_is_replaced_and_the_old_one_kept_beside(conn, key_files):
@@ -170,18 +203,75 @@ def test_key_file_is_replaced_and_the_old_one_kept_beside(conn, key_files):
     assert secrets_of(conn)["a"][0] == "correct horse"
 
 
-@pytest.mark.parametrize("moment", ["before the transaction", "after it", "between the two names"])
+def test_two_rotations_at_once_are_one(conn, database, key_files, monkeypatch):
+    """The second comes while the first gives the new key its name; it waits, and finds the key replaced."""
+    add(conn, "a")
+    before = (key_files / "credential.key").read_bytes()
+    real, second, done = files.replace_file, [], []
+
+    def rotate_too():
+        with engine.open_connection(database) as other:
+            done.append(key_rotation.rotate(other, ACTOR))
+
+    def replace_while_another_comes(source, target):
+        if not second:
+            second.append(threading.Thread(target=rotate_too))
+            second[0].start()
+            with engine.open_connection(database) as watcher:
+                wait_for_a_lock(watcher)
+            assert done == []
+        real(source, target)
+
+    monkeypatch.setattr(files, "replace_file", replace_while_another_comes)
+    first = key_rotation.rotate(conn, ACTOR)
+    second[0].join()
+    assert (first.feeds, done[0].feeds, done[0].key_id) == (["a"], [], first.key_id)
+    assert sorted(path.name for path in key_files.iterdir()) == ["credential.key", "credential.key.old"]
+    assert (key_files / "credential.key.old").read_bytes() == before
+    assert secrets_of(conn) == {"a": (SECRET, first.key_id)}
+
+
+def test_rotation_that_waited_for_another_does_not_replace_its_key(conn, database, key_files, monkeypatch):
+    """The second has read the old key's name, and begins only when the first has ended."""
+    add(conn, "a")
+    before = (key_files / "credential.key").read_bytes()
+    real, first = feeds.lock_key, []
+
+    def lock_after_another(waiting):
+        if not first:
+            first.append(None)
+            with engine.open_connection(database) as other:
+                first.append(key_rotation.rotate(other, ACTOR))
+        real(waiting)
+
+    monkeypatch.setattr(feeds, "lock_key", lock_after_another)
+    second = key_rotation.rotate(conn, ACTOR)
+    assert (first[1].feeds, second.feeds, second.key_id) == (["a"], [], first[1].key_id)
+    assert (key_files / "credential.key.old").read_bytes() == before
+
+
+def test_next_key_of_another_rotation_gets_no_name(key_files):
+    first = keyring.first_key()
+    other = keyring.key_to_rotate_to(first)
+    keyring.finish_rotation(first)
+    assert sorted(path.name for path in key_files.iterdir()) == ["credential.key", "credential.key.next"]
+    keyring.finish_rotation(other)
+    assert sorted(path.name for path in key_files.iterdir()) == ["credential.key", "credential.key.old"]
+
+
+@pytest.mark.parametrize("moment", ["in the transaction", "after it", "between the two names"])
 def test_rotation_that_was_killed_is_readable_and_can_be_finished(conn, key_files, monkeypatch, moment):
     add(conn, "a")
     old = secrets_of(conn)["a"][1]
     doors = {
-        "before the transaction": "tasks.key_rotation.transaction",
+        "in the transaction": "db.feeds.lock_secrets",
         "after it": "tasks.keyring.finish_rotation",
         "between the two names": "tasks.files.replace_file",
     }
     with monkeypatch.context() as killed, pytest.raises(KeyboardInterrupt):
-        killed.setattr(doors[moment], _first_then_stop(moment))
+        killed.setattr(doors[moment], _stop)
         key_rotation.rotate(conn, ACTOR)
+    assert (key_files / "credential.key").exists()  # whoever reads it meanwhile finds it
     add(conn, "b")
     assert {secret for secret, _ in secrets_of(conn).values()} == {"correct horse"}
     assert secrets_of(conn)["b"][1] != old  # once there is a new key, nothing more is put under the old one
@@ -191,11 +281,9 @@ def test_rotation_that_was_killed_is_readable_and_can_be_finished(conn, key_file
     assert [path.name for path in key_files.iterdir()] == ["credential.key"]
 
 
-def _first_then_stop(moment):
-    def stop(*paths):
-        if moment == "between the two names" and paths[0].name == "credential.key":
-            paths[0].replace(paths[1])
-            return
-        raise KeyboardInterrupt
-
-    return stop
+def _stop(*paths):
+    """In place of a door: what takes the old key's name away is done, anything else is not."""
+    if getattr(paths[0], "name", "") == "credential.key":
+        paths[0].replace(paths[1])
+        return
+    raise KeyboardInterrupt

@@ -1,6 +1,7 @@
 """The stored form of a password, byte by byte, and where the key comes from."""
 
 import base64
+import re
 import subprocess
 import sys
 import traceback
@@ -10,7 +11,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from tasks import files, progress
 from tasks.errors import KeyMissingError, SecretUnreadableError
-from tasks.keyring import key_named, load_key
+from tasks.keyring import first_key, key_named, load_key, new_key
 from tasks.secrets import decrypt_secret, encrypt_secret, key_id
 
 KEY = bytes(range(32))
@@ -168,16 +169,33 @@ def test_load_key_refuses_a_malformed_key(monkeypatch, text, said):
     assert caught.value.hint
 
 
-def test_load_key_with_a_real_database_makes_no_key(monkeypatch, key_file):
+def test_first_key_with_a_real_database_makes_no_key(monkeypatch, key_file):
     monkeypatch.setenv("FEEDMILL_DATABASE_URL", "postgresql://db.example/feedmill")
     with pytest.raises(KeyMissingError, match="CREDENTIAL_ENCRYPTION_KEY_B64"):
-        load_key()
+        first_key()
     assert not key_file.exists()
 
 
-def test_load_key_makes_a_private_key_file_once(key_file):
-    key = load_key()
-    assert load_key() == key
+def test_load_key_never_makes_a_key_and_says_where_it_was_expected(key_file):
+    with pytest.raises(KeyMissingError, match=re.escape(str(key_file))) as caught:
+        load_key()
+    assert "\n" not in caught.value.message + caught.value.hint
+    assert not key_file.parent.exists()
+
+
+def test_key_made_as_the_hint_says_is_taken(key_file):
+    with pytest.raises(KeyMissingError) as caught:
+        load_key()
+    [command] = re.findall(r"\((umask .*) feedmill key new (> .*)\)", caught.value.hint)
+    key_file.parent.mkdir()
+    text = new_key()
+    subprocess.run(["sh", "-c", f"{command[0]} echo {text} {command[1]}"], check=True)
+    assert load_key() == base64.b64decode(text)
+
+
+def test_first_key_makes_a_private_key_file_once(key_file):
+    key = first_key()
+    assert first_key() == load_key() == key
     assert len(key) == 32
     assert key_file.stat().st_mode & 0o777 == 0o600
     assert key_file.parent.stat().st_mode & 0o777 == 0o700
@@ -194,17 +212,17 @@ def test_load_key_makes_a_private_key_file_once(key_file):
     ],
 )
 def test_load_key_refuses_a_key_file_open_to_others(key_file, mode):
-    load_key()
+    first_key()
     key_file.chmod(mode)
     with pytest.raises(KeyMissingError, match="readable by group or others") as caught:
         load_key()
     assert caught.value.hint == f"let only its owner read it: chmod 600 {key_file}"
 
 
-def test_load_key_never_replaces_a_damaged_key_file(key_file):
+def test_first_key_never_replaces_a_damaged_key_file(key_file):
     files.make_key_file(key_file, b"")
     with pytest.raises(KeyMissingError, match="0 bytes"):
-        load_key()
+        first_key()
     assert key_file.read_bytes() == b""
 
 
@@ -214,9 +232,9 @@ def test_make_key_file_leaves_an_existing_key_alone(key_file):
     assert files.read_key_file(key_file) == b"first"
 
 
-def test_load_key_gives_racing_processes_the_same_key(key_file):
-    program = "import sys; from tasks.keyring import load_key; print('ready', flush=True); sys.stdin.readline(); "
-    program += "print(load_key().hex())"
+def test_first_key_gives_racing_processes_the_same_key(key_file):
+    program = "import sys; from tasks.keyring import first_key; print('ready', flush=True); sys.stdin.readline(); "
+    program += "print(first_key().hex())"
     racers = [
         subprocess.Popen(
             [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
@@ -247,8 +265,8 @@ def test_key_file_is_told_of_when_it_is_made_and_not_again(key_file):
             told.append(sentence)
 
     with progress.heard_by(Hearing()):
-        load_key()
-        load_key()
+        first_key()
+        first_key()
     assert len(told) == 1
     assert str(key_file) in told[0]
     assert "600" in told[0]
