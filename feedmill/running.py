@@ -11,6 +11,7 @@ from db import catalogue, engine
 from db.clock import Clock
 from db.engine import Row
 from db.errors import FeedmillError
+from feedmill.hints import naming
 from feedmill.prefect_api import prefect_api
 from feedmill.telling import Lines
 from tasks import exclusive, progress
@@ -25,7 +26,8 @@ def run_now(
     if plan is not None:
         from tasks.catalogue.plan import valid_digest  # noqa: PLC0415 - half a second that other commands do without
 
-        valid_digest(plan)
+        with naming(key):
+            valid_digest(plan)
 
     def start() -> None:
         from flows.ingest_feed import ingest_feed  # noqa: PLC0415 - Prefect takes a second to import
@@ -51,11 +53,13 @@ def replay_now(run_id: UUID, *, clock: Clock) -> tuple[Row, FeedmillError | None
 
 
 def _started(key: str, start: Callable[[], None], *, clock: Clock) -> tuple[Row, FeedmillError | None]:
-    before = _check(key, clock)
+    with naming(key):
+        before = _check(key, clock)
     error: BaseException | None = None
     with prefect_api(), progress_bars():
         try:
-            start()
+            with naming(key):
+                start()
         except (Exception, KeyboardInterrupt) as raised:  # noqa: BLE001 - the ledger's record says how it ended
             error = raised
     record = newest_run(key)
@@ -90,7 +94,7 @@ def _told(record: Row, error: BaseException | None) -> FeedmillError | None:
     """What to tell a person of a run that failed."""
     if record["error_code"] is None:
         return None
-    hint = error.hint.replace("KEY", record["feed_key"]) if isinstance(error, FeedmillError) else ""
+    hint = error.hint if isinstance(error, FeedmillError) else ""
     return FeedmillError(record["error_message"] or record["error_code"], code=record["error_code"], hint=hint)
 
 

@@ -256,6 +256,27 @@ def test_trial_names_the_step_that_failed(server, root, feedmill, on_file, name,
     assert "KEY" not in err
 
 
+NEEDS_SECRET = [pytest.param(["feeds", "try"], id="try"), pytest.param(["plan"], id="plan")]
+
+
+@pytest.mark.parametrize("command", NEEDS_SECRET)
+def test_hint_of_an_unreadable_secret_names_the_feed(server, feedmill, on_file, monkeypatch, command):
+    on_file(server.url("x.csv.gz"), *pinned(server))
+    monkeypatch.setenv("CREDENTIAL_ENCRYPTION_KEY_B64", base64.b64encode(bytes(32)).decode())
+    code, document, err = feedmill(*command, "northfork")
+    assert (code, document["error"]["code"]) == (1, "SECRET_UNREADABLE")
+    assert "feedmill feeds set northfork --password-stdin" in document["error"]["hint"]
+    assert "feedmill feeds set northfork --password-stdin" in err
+
+
+@pytest.mark.parametrize("command", [*NEEDS_SECRET, pytest.param(["run"], id="run")])
+def test_hint_of_a_missing_key_names_its_variable(server, feedmill, on_file, monkeypatch, command):
+    on_file(server.url("x.csv.gz"), *pinned(server))
+    monkeypatch.delenv("CREDENTIAL_ENCRYPTION_KEY_B64")
+    _, document, _ = feedmill(*command, "northfork")
+    assert "set CREDENTIAL_ENCRYPTION_KEY_B64 to" in document["error"]["hint"]
+
+
 def test_trial_over_ftp_warns(root, feedmill, on_file, monkeypatch):
     monkeypatch.setenv("AFFILIATE_FEED_ALLOW_PLAIN_FTP", "true")
     with LocalFtpServer(root, username=USER, password=PASSWORD) as server:
