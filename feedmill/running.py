@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from uuid import UUID
 
+import click
+from click.core import ParameterSource
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
@@ -112,11 +114,17 @@ class _Terminal(progress.Listener):
         self._bars.console.print(f"feedmill: {sentence}", highlight=False, markup=False)
 
 
+def _is_for_machines() -> bool:
+    """Whether the command under way was asked for a document."""
+    context = click.get_current_context(silent=True)
+    return context is not None and context.get_parameter_source("json") is ParameterSource.COMMANDLINE
+
+
 @contextmanager
 def progress_bars() -> Iterator[None]:
     """A bar on standard error for each thing that takes long, where somebody looks."""
     console = Console(stderr=True)
-    if not console.is_terminal:
+    if not console.is_terminal or _is_for_machines():
         with progress.heard_by(Lines()):
             yield
         return
