@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from uuid import UUID
 
+import click
+from click.core import ParameterSource
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
@@ -11,6 +13,7 @@ from db import catalogue, engine
 from db.clock import Clock
 from db.engine import Row
 from db.errors import FeedmillError
+from feedmill.hints import naming
 from feedmill.prefect_api import prefect_api
 from feedmill.telling import Lines
 from tasks import exclusive, progress
@@ -25,7 +28,8 @@ def run_now(
     if plan is not None:
         from tasks.catalogue.plan import valid_digest  # noqa: PLC0415 - half a second that other commands do without
 
-        valid_digest(plan)
+        with naming(key):
+            valid_digest(plan)
 
     def start() -> None:
         from flows.ingest_feed import ingest_feed  # noqa: PLC0415 - Prefect takes a second to import
@@ -51,11 +55,13 @@ def replay_now(run_id: UUID, *, clock: Clock) -> tuple[Row, FeedmillError | None
 
 
 def _started(key: str, start: Callable[[], None], *, clock: Clock) -> tuple[Row, FeedmillError | None]:
-    before = _check(key, clock)
+    with naming(key):
+        before = _check(key, clock)
     error: BaseException | None = None
     with prefect_api(), progress_bars():
         try:
-            start()
+            with naming(key):
+                start()
         except (Exception, KeyboardInterrupt) as raised:  # noqa: BLE001 - the ledger's record says how it ended
             error = raised
     record = newest_run(key)
@@ -90,7 +96,7 @@ def _told(record: Row, error: BaseException | None) -> FeedmillError | None:
     """What to tell a person of a run that failed."""
     if record["error_code"] is None:
         return None
-    hint = error.hint.replace("KEY", record["feed_key"]) if isinstance(error, FeedmillError) else ""
+    hint = error.hint if isinstance(error, FeedmillError) else ""
     return FeedmillError(record["error_message"] or record["error_code"], code=record["error_code"], hint=hint)
 
 
@@ -108,11 +114,17 @@ class _Terminal(progress.Listener):
         self._bars.console.print(f"feedmill: {sentence}", highlight=False, markup=False)
 
 
+def _is_for_machines() -> bool:
+    """Whether the command under way was asked for a document."""
+    context = click.get_current_context(silent=True)
+    return context is not None and context.get_parameter_source("json") is ParameterSource.COMMANDLINE
+
+
 @contextmanager
 def progress_bars() -> Iterator[None]:
     """A bar on standard error for each thing that takes long, where somebody looks."""
     console = Console(stderr=True)
-    if not console.is_terminal:
+    if not console.is_terminal or _is_for_machines():
         with progress.heard_by(Lines()):
             yield
         return

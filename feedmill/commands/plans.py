@@ -11,6 +11,7 @@ from feedmill import csv_text, diff_views, differences, documents, plan_views, r
 from feedmill.commands.feeds import at_option, key_argument
 from feedmill.commands.runs import exit_code_of
 from feedmill.contract import Command, Reply
+from feedmill.hints import naming
 
 
 @click.command(cls=Command)
@@ -27,7 +28,7 @@ def plan(key: str, sample: int, at: str | None) -> Reply:
     The digest at the end is for a run that does this and nothing else:
       feedmill run northfork --plan DIGEST
     """
-    with running.progress_bars():
+    with naming(key), running.progress_bars():
         document = reading.plan(key, clock=named_clock(at), sample=sample)
     return Reply(document, plan_views.plan_report(document))
 

@@ -11,6 +11,7 @@ from db.errors import FeedmillError
 from feedmill import views
 from feedmill.commands.feeds import actor, at_option, key_argument
 from feedmill.contract import FAILED, Command, Reply
+from feedmill.hints import hint_of, naming
 
 if TYPE_CHECKING:
     from tasks.catalogue.trial import Trial
@@ -28,7 +29,7 @@ def try_(key: str, *, trust_host_key: bool, at: str | None) -> Reply:
     """
     from tasks import feed_trial  # noqa: PLC0415 - asyncssh takes a quarter of a second
 
-    with engine.connect() as conn:
+    with naming(key), engine.connect() as conn:
         trial = feed_trial.try_feed(conn, key, actor(at), trust_host_key=trust_host_key)
     return Reply(_document(key, trial), _view(trial), 0 if trial.is_success else FAILED, _error(key, trial))
 
@@ -37,7 +38,7 @@ def _error(key: str, trial: "Trial") -> FeedmillError | None:
     if trial.failure is None:
         return None if trial.is_success else FeedmillError("none of the first rows can be used", code="NO_USABLE_ROWS")
     failure = trial.failure
-    return FeedmillError(failure.message, code=failure.code, hint=failure.hint.replace("KEY", key))
+    return FeedmillError(failure.message, code=failure.code, hint=hint_of(failure, key))
 
 
 def _document(key: str, trial: "Trial") -> dict[str, Any]:

@@ -12,13 +12,15 @@ from db.enums import Transport
 from tasks import files, plain_ftp
 from tasks.catalogue import sample
 from tasks.errors import FileTooLargeError, IngestError
-from tasks.gzip_check import GZIP_MAGIC
+from tasks.gzip_check import GZIP_MAGIC, verify_gzip
 from tasks.network import Timeouts
-from tasks.transport import Remote, RemoteStat, open_retriever
+from tasks.transport import INFLATED_PER_BYTE, Remote, RemoteStat, open_retriever
 
 PARSED_ROWS = 100
 SHOWN_ROWS = 10
-HEAD_BYTES = 1024 * 1024
+# A record is what it is by at most MOST_RECORD_BYTES behind its beginning, so that all that begin before the last
+# MiB are read as in the whole file; in UTF-16 that is the first half MiB of text.
+HEAD_BYTES = 3 * 1024 * 1024
 _SHOWN = ("row_number", "impact_item_id", "sku", "title", "price", "currency", "url", "rejection")
 _DEFAULT_TIMEOUTS = Timeouts()
 
@@ -84,7 +86,7 @@ def _look(remote: Remote, trial: Trial, limits: Limits, *, folder: Path, timeout
             trial.found("login", f"accepted, by {'private key' if remote.private_key else 'password'}")
         _step(trial, "file", lambda: _find(retriever.stat(), trial, limits))
         if trial.failure is None:
-            _step(trial, "file", lambda: _read(retriever.head(HEAD_BYTES), trial, remote, folder=folder))
+            _step(trial, "file", lambda: _read(retriever.head(HEAD_BYTES + 1), trial, _Place(remote, limits, folder)))
 
 
 def _warn_of(remote: Remote, trial: Trial) -> None:
@@ -112,16 +114,40 @@ def _age(age: timedelta) -> str:
     return f"{hours // 24} days" if hours >= 48 else f"{hours} h" if hours else "less than an hour"
 
 
-def _read(head: bytes, trial: Trial, remote: Remote, *, folder: Path) -> None:
+@dataclass(frozen=True)
+class _Place:
+    """Where a file comes from, how much of it is allowed, and where its beginning is kept meanwhile."""
+
+    remote: Remote
+    limits: Limits
+    folder: Path
+
+    def keep(self, data: bytes) -> Path:
+        path = self.folder / "sample"
+        with files.open_for_write(path) as file:
+            file.write(data)
+        return path
+
+
+def _read(head: bytes, trial: Trial, place: _Place) -> None:
+    """One byte more than HEAD_BYTES tells that there is more."""
     is_gzip = head[:2] == GZIP_MAGIC
     trial.found("gzip", "yes" if is_gzip else "no")
-    if remote.path.endswith(".gz") and not is_gzip:
+    if place.remote.path.endswith(".gz") and not is_gzip:
         trial.warnings.append("the name ends in .gz, but the file is not gzip; its bytes count, not its name")
-    text = sample.inflated(head) if is_gzip else head
-    path = folder / "sample"
-    with files.open_for_write(path) as file:
-        file.write(text)
-    _step(trial, "format", lambda: _parse(path, trial, is_whole=len(head) < HEAD_BYTES, is_gzip=is_gzip))
+    found = sample.Beginning(head, is_whole=len(head) <= HEAD_BYTES)
+    if is_gzip:
+        found = _inflated(found, place)
+    path = place.keep(found.data)
+    _step(trial, "format", lambda: _parse(path, trial, is_whole=found.is_whole, is_gzip=is_gzip))
+
+
+def _inflated(found: sample.Beginning, place: _Place) -> sample.Beginning:
+    """The text of a gzip file; of a file that is here to its end, refuses what a fetch refuses."""
+    if found.is_whole:
+        most = place.limits.max_bytes * INFLATED_PER_BYTE
+        verify_gzip(place.keep(found.data), address=place.remote.address, max_bytes=most)
+    return sample.inflated(found)
 
 
 def _parse(path: Path, trial: Trial, *, is_whole: bool, is_gzip: bool) -> None:

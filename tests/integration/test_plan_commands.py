@@ -123,6 +123,18 @@ def test_plan_refuses_what_it_cannot_read(feedmill, mill):
     assert feedmill("plan", "nobody").code == 2
 
 
+def test_hints_name_the_feed(feedmill, mill):
+    shown = f"feedmill feeds show {mill.key}"
+    said = feedmill("plan", mill.key, "--json")
+    assert shown in said.document["error"]["hint"]
+    assert shown in said.err
+    said = feedmill("run", mill.key, "--plan", "latest", "--json")
+    assert said.document["error"]["hint"].endswith(f"feedmill plan {mill.key}")
+    with pytest.raises(KeyboardInterrupt), mill.begun(at=after(2)):
+        assert f"feedmill request {mill.key})" in feedmill("run", mill.key).err
+        raise KeyboardInterrupt
+
+
 def changes(document):
     return {found["identity_value"]: found["change"] for found in document["products"]}
 

@@ -14,6 +14,7 @@ from db import engine
 from feedmill import cli, contract
 from feedmill.sftp_server import LocalSftpServer, OneUser
 from tasks.catalogue import config, registry
+from tasks.catalogue.trial import HEAD_BYTES
 from tests.fakes.ftp_server import LocalFtpServer
 from tests.mill import csv_text, row
 
@@ -125,11 +126,71 @@ def test_trial_tells_rejected_rows_and_columns_that_mean_nothing(server, root, f
 
 def test_trial_of_a_large_file_reads_its_beginning_only(server, root, feedmill, on_file):
     chance = random.Random(7)  # noqa: S311 - no secret
-    long = [row(number, name=f"{chance.getrandbits(8000):x}") for number in range(1, 3000)]
+    long = [row(number, name=f"{chance.getrandbits(8000):x}") for number in range(1, 4000)]
     (root / "x.csv.gz").write_bytes(gzip.compress(csv_text(long).encode()))
     on_file(server.url("x.csv.gz"), *pinned(server))
     code, document, _ = feedmill("feeds", "try", "northfork")
     assert (code, document["rows_detected"]) == (0, 100)
+
+
+@pytest.mark.parametrize(
+    "name, rejected",
+    [
+        pytest.param('Rack 19" 7', [], id="an inch sign"),
+        pytest.param('"Tent\nseven"', [], id="a newline in quotes"),
+        pytest.param('"Tent" 7', [{"row_number": 8, "code": "MALFORMED_QUOTES"}], id="text behind a closing quote"),
+        pytest.param('"Tent 7', [{"row_number": 8, "code": "MALFORMED_QUOTES"}], id="a quote that never closes"),
+    ],
+)
+@pytest.mark.parametrize("rows", [pytest.param(150, id="whole"), pytest.param(60_000, id="in part")])
+def test_trial_reads_the_first_hundred_rows_as_a_run_does(server, root, feedmill, on_file, name, rejected, rows):
+    text = csv_text(row(number) for number in range(1, rows + 1))
+    (root / "x.csv").write_text(text.replace("Tent 7,", f"{name},"))
+    on_file(server.url("x.csv"), *pinned(server))
+    code, document, _ = feedmill("feeds", "try", "northfork")
+    assert (code, document["error"], document["rows_detected"]) == (0, None, 100)
+    assert document["errors"] == rejected
+
+
+@pytest.mark.parametrize(
+    "cut, code",
+    [
+        pytest.param(lambda data: data[:-4], "FILE_STILL_UPLOADING", id="four bytes missing"),
+        pytest.param(lambda data: data[: len(data) * 2 // 3], "FILE_STILL_UPLOADING", id="a third missing"),
+        pytest.param(lambda data: data[:-8] + bytes(4) + data[-4:], "FILE_DAMAGED", id="a wrong sum"),
+        pytest.param(lambda data: data + b"tail", "FILE_DAMAGED", id="something behind it"),
+        pytest.param(lambda data: gzip.compress(bytes(30_000_000)), "FILE_SIZE_LIMIT_EXCEEDED", id="inflates too far"),
+    ],
+)
+def test_trial_of_a_small_gzip_file_looks_whether_it_is_whole(server, root, feedmill, on_file, cut, code):
+    (root / "x.csv.gz").write_bytes(cut((root / "x.csv.gz").read_bytes()))
+    on_file(server.url("x.csv.gz"), *pinned(server), "--max-bytes", "1000000")
+    exit_code, document, err = feedmill("feeds", "try", "northfork")
+    assert (exit_code, document["error"]["code"], document["success"]) == (1, code, False)
+    assert (document["steps"][-1]["step"], document["steps"][-1]["ok"]) == ("file", False)
+    assert server.url("x.csv.gz").rpartition("@")[2] in err
+
+
+def gzip_of(size):
+    """A gzip file of exactly so many bytes."""
+    text = csv_text(ROWS).encode().ljust(size, b"\n")
+    too_many = len(gzip.compress(text, 0)) - size
+    return gzip.compress(text[:-too_many], 0)
+
+
+@pytest.mark.parametrize(
+    "size, code",
+    [
+        pytest.param(HEAD_BYTES, 1, id="all of it is fetched"),
+        pytest.param(HEAD_BYTES + 1, 0, id="one byte is not fetched"),
+    ],
+)
+def test_trial_judges_the_end_of_a_gzip_file_if_it_has_it(server, root, feedmill, on_file, size, code):
+    data = gzip_of(size + 4)
+    assert len(data) == size + 4
+    (root / "x.csv.gz").write_bytes(data[:-4])
+    on_file(server.url("x.csv.gz"), *pinned(server))
+    assert feedmill("feeds", "try", "northfork")[0] == code
 
 
 def test_trial_for_people_is_a_table(server, feedmill, on_file):
@@ -263,6 +324,27 @@ def test_trial_names_the_step_that_failed(server, root, feedmill, on_file, name,
     assert document["steps"][-1]["step"] == step
     assert document["steps"][-1]["ok"] is False
     assert "KEY" not in err
+
+
+NEEDS_SECRET = [pytest.param(["feeds", "try"], id="try"), pytest.param(["plan"], id="plan")]
+
+
+@pytest.mark.parametrize("command", NEEDS_SECRET)
+def test_hint_of_an_unreadable_secret_names_the_feed(server, feedmill, on_file, monkeypatch, command):
+    on_file(server.url("x.csv.gz"), *pinned(server))
+    monkeypatch.setenv("CREDENTIAL_ENCRYPTION_KEY_B64", base64.b64encode(bytes(32)).decode())
+    code, document, err = feedmill(*command, "northfork")
+    assert (code, document["error"]["code"]) == (1, "SECRET_UNREADABLE")
+    assert "feedmill feeds set northfork --password-stdin" in document["error"]["hint"]
+    assert "feedmill feeds set northfork --password-stdin" in err
+
+
+@pytest.mark.parametrize("command", [*NEEDS_SECRET, pytest.param(["run"], id="run")])
+def test_hint_of_a_missing_key_names_its_variable(server, feedmill, on_file, monkeypatch, command):
+    on_file(server.url("x.csv.gz"), *pinned(server))
+    monkeypatch.delenv("CREDENTIAL_ENCRYPTION_KEY_B64")
+    _, document, _ = feedmill(*command, "northfork")
+    assert "set CREDENTIAL_ENCRYPTION_KEY_B64 to" in document["error"]["hint"]
 
 
 def test_trial_over_ftp_warns(root, feedmill, on_file, monkeypatch):
