@@ -1,11 +1,8 @@
 """`feedmill run`, `runs`, `run-show`, `errors`, `approve`, `reject`: runs, and decisions on them."""
 
-from uuid import UUID
-
 import click
 
 from db.clock import named_clock
-from db.errors import BadRequestError
 from feedmill import documents, evidence_views, reading, running, views
 from feedmill.commands.feeds import at_option, key_argument
 from feedmill.contract import BLOCKED, FAILED, Command, Reply
@@ -70,7 +67,7 @@ def approve(run_id: str, by: str, at: str | None) -> Reply:
     Look at the evidence first: feedmill run-show RUN. Refused if a newer run has processed a file, and if the run was
     decided already. Exits 75 if a run of the feed is under way.
     """
-    decision = approval.approve(_run_id(run_id), registry.Actor(by, named_clock(at)))
+    decision = approval.approve(reading.run_id_of(run_id), registry.Actor(by, named_clock(at)))
     document = {**documents.run(decision.run), "products_promoted": decision.products_promoted}
     return Reply(document, views.run_card(document))
 
@@ -82,14 +79,6 @@ def approve(run_id: str, by: str, at: str | None) -> Reply:
 @at_option
 def reject(run_id: str, by: str, reason: str, *, at: str | None) -> Reply:
     """Keep off the shelf, for good, what a blocked run saw. Its file still counts as processed."""
-    decision = approval.reject(_run_id(run_id), reason, registry.Actor(by, named_clock(at)))
+    decision = approval.reject(reading.run_id_of(run_id), reason, registry.Actor(by, named_clock(at)))
     document = documents.run(decision.run)
     return Reply(document, views.run_card(document))
-
-
-def _run_id(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError:
-        message = f"there is no run {text!r}"
-        raise BadRequestError(message, code="RUN_NOT_FOUND", hint="see the runs with: feedmill runs") from None

@@ -215,8 +215,17 @@ def test_debug_is_taken_by_a_run(feedmill, mill):
         pytest.param(("runs", "nobody"), "UNKNOWN_FEED", id="runs of an unknown feed"),
         pytest.param(("offers", "nobody"), "UNKNOWN_FEED", id="offers of an unknown feed"),
         pytest.param(("prices", "nobody", "item:1"), "UNKNOWN_FEED", id="prices of an unknown feed"),
-        pytest.param(("run-show", "nothing"), "UNKNOWN_RUN", id="a run that is no id"),
-        pytest.param(("errors", "00000000-0000-7000-8000-000000000000"), "UNKNOWN_RUN", id="errors of an unknown run"),
+        pytest.param(("run-show", "nothing"), "RUN_NOT_FOUND", id="a run that is no id"),
+        pytest.param(
+            ("errors", "00000000-0000-7000-8000-000000000000"), "RUN_NOT_FOUND", id="errors of an unknown run"
+        ),
+        pytest.param(("diff", "nothing"), "RUN_NOT_FOUND", id="changes of a run that is no id"),
+        pytest.param(("replay", "nothing"), "RUN_NOT_FOUND", id="replay of a run that is no id"),
+        pytest.param(("approve", "nothing", "--by", "ann"), "RUN_NOT_FOUND", id="approval of a run that is no id"),
+        pytest.param(("runs", ""), "UNKNOWN_FEED", id="runs of an empty key"),
+        pytest.param(("offers", ""), "UNKNOWN_FEED", id="offers of an empty key"),
+        pytest.param(("runs", "--tenant", "nosuch"), "UNKNOWN_TENANT", id="runs of an unknown tenant"),
+        pytest.param(("offers", "--tenant", "nosuch"), "UNKNOWN_TENANT", id="offers of an unknown tenant"),
         pytest.param(("run", "northfork", "--at", "yesterday"), "BAD_TIME", id="a bad time"),
         pytest.param(("run", "northfork", *at(-1)), "AT_TOO_EARLY", id="a time before the last stamp"),
         pytest.param(("offers", "--at", "yesterday"), "BAD_TIME", id="offers at a bad time"),
@@ -347,6 +356,7 @@ def test_offers_of_all_feeds_are_those_of_the_tenant(feedmill, mill):
     other.run(at=after(1))
     keys = [offer["feed_key"] for offer in feedmill("offers", *at(1), "--json").document]
     assert keys == [mill.key, other.key]
+    mill.conn.execute("INSERT INTO tenants (id, name, created_at) VALUES ('another', 'A', now())")
     assert feedmill("offers", *at(1), "--tenant", "another", "--json").document == []
 
 
