@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from uuid import UUID
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from db import engine
 from db.clock import Clock
 from db.engine import Row
 from db.errors import FeedmillError
+from feedmill import streams
 from feedmill.prefect_api import prefect_api
 from feedmill.reading import find_run
 from feedmill.telling import Lines
@@ -104,7 +104,7 @@ class _Terminal(progress.Listener):
 @contextmanager
 def progress_bars() -> Iterator[None]:
     """A bar on standard error for each thing that takes long, where somebody looks."""
-    console = Console(stderr=True)
+    console = streams.Paper(stderr=True)
     if not console.is_terminal:
         with progress.heard_by(Lines()):
             yield
