@@ -7,14 +7,16 @@ import click
 from db import engine
 from db.clock import named_clock
 from feedmill import csv_text, diff_views, differences, documents, plan_views, reading, running, views
-from feedmill.commands.feeds import at_option, key_argument
+from feedmill.commands.feeds import COUNT, at_option, key_argument
 from feedmill.commands.runs import exit_code_of
 from feedmill.contract import Command, Reply
 
 
 @click.command(cls=Command)
 @key_argument
-@click.option("--sample", type=click.IntRange(0), default=10, show_default=True, help="Products of each kind to show")
+@click.option(
+    "--sample", type=click.IntRange(0, COUNT.max), default=10, show_default=True, help="Products of each kind to show"
+)
 @at_option
 def plan(key: str, sample: int, at: str | None) -> Reply:
     """Show what a run would do now, and write nothing.

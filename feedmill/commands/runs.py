@@ -4,7 +4,7 @@ import click
 
 from db.clock import named_clock
 from feedmill import documents, evidence_views, reading, running, views
-from feedmill.commands.feeds import at_option, key_argument
+from feedmill.commands.feeds import COUNT, at_option, key_argument
 from feedmill.contract import BLOCKED, FAILED, Command, Reply
 from tasks.catalogue import approval, registry
 
@@ -33,7 +33,7 @@ def exit_code_of(run: documents.Document) -> int:
 
 @click.command(cls=Command)
 @click.argument("key", required=False)
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many")
+@click.option("--limit", type=COUNT, default=20, show_default=True, help="How many")
 @click.option("--tenant", default="default", show_default=True, help="Whose runs, if no feed is named")
 def runs(key: str | None, limit: int, tenant: str) -> Reply:
     """List runs, newest first, of one feed or of all."""

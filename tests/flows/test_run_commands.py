@@ -230,6 +230,11 @@ def test_debug_is_taken_by_a_run(feedmill, mill):
         pytest.param(("run", "northfork", *at(-1)), "AT_TOO_EARLY", id="a time before the last stamp"),
         pytest.param(("offers", "--at", "yesterday"), "BAD_TIME", id="offers at a bad time"),
         pytest.param(("offers", "--limit", "0"), "USAGE", id="no offers at all"),
+        pytest.param(("offers", "--limit", "9" * 20), "USAGE", id="more offers than can be counted"),
+        pytest.param(("offers", "--after", "9" * 20), "USAGE", id="offers after an id that cannot be"),
+        pytest.param(("runs", "--limit", "9" * 20), "USAGE", id="more runs than can be counted"),
+        pytest.param(("plan", "northfork", "--sample", "9" * 20), "USAGE", id="a sample beyond counting"),
+        pytest.param(("cleanup", "--at", "0001-01-01T00:00:00Z"), "BAD_TIME", id="a clean-up before all times"),
         pytest.param(("run",), "USAGE", id="run of nothing"),
     ],
 )
@@ -277,6 +282,15 @@ def test_runs_lists_the_newest_first(feedmill, mill):
     assert len(feedmill("runs", "--limit", "2", "--json").document) == 2
     table = feedmill("runs", mill.key).out
     assert (table.count("UNCHANGED_MTIME"), table.count(mill.key)) == (2, 3)
+
+
+def test_list_and_show_of_a_feed_tell_how_its_last_run_ended(feedmill, mill):
+    assert feedmill("feeds", "show", mill.key, "--json").document["last_run_status"] is None
+    mill.fail(at=after(1))
+    mill.deliver(row(1))
+    mill.run(at=after(2))
+    shown, [listed] = (feedmill("feeds", *words, "--json").document for words in (("show", mill.key), ("list",)))
+    assert shown["last_run_status"] == listed["last_run_status"] == "SUCCEEDED"
 
 
 def test_runs_of_nothing_say_what_to_do(feedmill, mill):
