@@ -1,7 +1,9 @@
 """Standard streams that are closed, full, narrow or left early: the work is done and the exit code stays."""
 
 import json
+import os
 import shlex
+import signal
 import subprocess
 import sys
 
@@ -72,3 +74,17 @@ def test_narrow_output_shows_what_it_cannot_write(shell):
     assert r"\xfc\u20ac" in shell("PYTHONIOENCODING=ascii $F feeds show a").stdout
     document = json.loads(shell("PYTHONIOENCODING=ascii $F feeds show a --json").stdout)
     assert document["account_id"] == "ü€"
+
+
+@pytest.mark.parametrize("module", ["click", "psycopg", "rich"])
+def test_ctrl_c_before_the_command_line_is_up_is_told_in_one_line(tmp_path, module):
+    (tmp_path / f"{module}.py").write_text("raise KeyboardInterrupt")
+    ended = subprocess.run(
+        [sys.executable, "-m", "feedmill", "--help"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (-signal.SIGINT, "", "\nfeedmill: stopped\n")
