@@ -1,5 +1,8 @@
 """The command line: parse, call, print. It decides nothing."""
 
+from feedmill import stopping  # noqa: F401 - before all that takes time
+
+# isort: split
 import os
 import sys
 

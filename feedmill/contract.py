@@ -1,7 +1,6 @@
 """The contract of the command line: one document under `--json`, one clear line for an error, the exit codes."""
 
 import json
-import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,6 +15,7 @@ from rich.console import Console, RenderableType
 
 from db.clock import iso
 from db.errors import BadRequestError, BusyError, FeedmillError
+from feedmill import environment, streams
 from feedmill.telling import Lines
 from tasks import progress, redaction
 
@@ -54,27 +54,22 @@ class Group(click.Group):
 def run(command: click.Command, arguments: Sequence[str]) -> int:
     """Run the command line and keep the contract; the exit code."""
     as_json, debug = "--json" in arguments, "--debug" in arguments
+    streams.make_usable()
     try:
         _refuse_other_encodings(arguments)
+        environment.refuse_bad_settings()
         with progress.heard_by(Lines()):
             answer = command.main(args=list(arguments), prog_name="feedmill", standalone_mode=False)
         return _print(answer, as_json=as_json) if isinstance(answer, Reply) else int(answer or 0)
     except click.exceptions.NoArgsIsHelpError as asked:
-        sys.stderr.write(asked.format_message() + "\n")
+        streams.tell(asked.format_message())
         return USAGE
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has seen enough
-        return 0
-    except (FeedmillError, click.ClickException, click.Abort, KeyboardInterrupt, OSError) as error:
+    except SystemExit:  # click's word for a broken pipe
+        is_output = streams.reader_has_left()  # of --help, or of what prints as it goes
+        return 0 if is_output else _tell(_as_ours(BrokenPipeError("broken pipe")), as_json=as_json, debug=debug)
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - told in one line; --debug shows the traceback
         redaction.scrub(error)
-        if debug:
-            Console(stderr=True).print_exception()
-        return _tell(_as_ours(error), as_json=as_json)
-    except Exception as error:
-        redaction.scrub(error)
-        if debug:
-            raise
-        return _tell(_unexpected(error), as_json=as_json)
+        return _tell(_as_ours(error), as_json=as_json, debug=debug)
 
 
 def _refuse_other_encodings(arguments: Sequence[str]) -> None:
@@ -86,14 +81,14 @@ def _refuse_other_encodings(arguments: Sequence[str]) -> None:
 
 
 def _print(reply: Reply, *, as_json: bool) -> int:
-    if as_json:
-        _write_document(reply.document)
-    elif reply.text is not None:
-        encoding = sys.stdout.encoding or "utf-8"
-        sys.stdout.write(reply.text.encode(encoding, errors="backslashreplace").decode(encoding))
-    elif reply.view:
-        out().print(reply.view, soft_wrap=isinstance(reply.view, str))
-    sys.stdout.flush()
+    with streams.until_the_reader_leaves():
+        if as_json:
+            _write_document(reply.document)
+        elif reply.text is not None:
+            sys.stdout.write(reply.text)
+        elif reply.view:
+            out().print(reply.view, soft_wrap=isinstance(reply.view, str))
+        sys.stdout.flush()
     if reply.error is not None:
         _tell_people(reply.error)
     return reply.exit_code
@@ -111,22 +106,26 @@ def _write_document(document: Any) -> None:
 def out() -> Console:
     """Standard output for people. What it is given may come from a feed, so brackets and colons mean themselves."""
     plain = {"highlight": False, "markup": False, "emoji": False}
-    console = Console(**plain)  # type: ignore[arg-type]
-    return console if console.is_terminal else Console(width=PIPE_WIDTH, **plain)  # type: ignore[arg-type]
+    console = streams.Paper(**plain)  # type: ignore[arg-type]
+    return console if console.is_terminal else streams.Paper(width=PIPE_WIDTH, **plain)  # type: ignore[arg-type]
 
 
-def _tell(error: FeedmillError, *, as_json: bool) -> int:
+def _tell(error: FeedmillError, *, as_json: bool, debug: bool) -> int:
     if as_json:
-        with suppress(OSError):  # if nobody can be told there, standard error still can
+        # If nobody can be told there, standard error still can.
+        with suppress(OSError), streams.until_the_reader_leaves():
             _write_document({"error": {"code": error.code, "message": error.message, "hint": error.hint or None}})
             sys.stdout.flush()
+    if debug:
+        with suppress(OSError):
+            streams.Paper(stderr=True).print_exception()
     _tell_people(error)
     return exit_code(error)
 
 
 def _tell_people(error: FeedmillError) -> None:
     said = f"{error.message} ({error.hint})" if error.hint else error.message
-    sys.stderr.write(f"feedmill: {' '.join(said.split())}\n")
+    streams.tell(f"feedmill: {' '.join(said.split())}")
 
 
 def exit_code(error: FeedmillError) -> int:
@@ -144,11 +143,8 @@ def _as_ours(error: BaseException) -> FeedmillError:
         return FeedmillError("stopped", code="INTERRUPTED")
     if isinstance(error, OSError):
         return FeedmillError(f"{error.strerror or error}: {error.filename or ''}".strip(": "), code="SYSTEM_ERROR")
-    said = error.format_message() if isinstance(error, click.ClickException) else str(error)
-    return BadRequestError(said, code="USAGE", hint="see --help")
-
-
-def _unexpected(error: Exception) -> FeedmillError:
+    if isinstance(error, click.ClickException):
+        return BadRequestError(error.format_message(), code="USAGE", hint="see --help")
     message = f"an unexpected error, {type(error).__name__}: {error}"
     return FeedmillError(message, code="UNEXPECTED", hint="--debug shows where")
 

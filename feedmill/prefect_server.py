@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from db.errors import FeedmillError
+from feedmill import streams
 from feedmill.prefect_template import DATABASE, copy_template, discard_copy, discard_template, keep_template
 
 _STARTUP_SECONDS = 120  # 3.5 s to 12 s on two idle cores; ten times that on a machine that is busy
@@ -74,7 +75,7 @@ def temporary_server(*, services: bool = False) -> Iterator[PrefectServer]:
 def _start(folder: Path, *, services: bool) -> tuple[subprocess.Popen[bytes], PrefectServer]:
     seeded = copy_template(folder)
     duration = "a few seconds" if seeded else "about 15 s the first time"
-    sys.stderr.write(f"starting a temporary Prefect server ({duration}; set PREFECT_API_URL to use yours)\n")
+    streams.tell(f"starting a temporary Prefect server ({duration}; set PREFECT_API_URL to use yours)")
     if seeded:
         try:
             return _launch(folder, services=services)

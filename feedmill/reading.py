@@ -45,9 +45,15 @@ def offers(
         message = f"{iso(at)} lies in the future"
         raise BadRequestError(message, code="AT_IN_FUTURE", hint="demos and tests set FEEDMILL_TEST_CLOCK=1")
     with engine.connect() as conn:
-        tenant = find_feed(conn, key)["tenant_id"] if key else tenant
+        tenant = _whose(conn, key, tenant)
         rows = shelf.select_offers(conn, tenant, key, at=at, after=after, limit=limit)
     return [documents.offer(row) for row in rows]
+
+
+def _whose(conn: Connection, key: str | None, tenant: str) -> str:
+    """The tenant of the feed, or the one named; refuses one that does not exist. An empty key is a wrong one."""
+    whose: str = find_tenant(conn, tenant)["id"] if key is None else find_feed(conn, key)["tenant_id"]
+    return whose
 
 
 def prices(key: str, identity: str) -> list[Document]:
@@ -67,7 +73,7 @@ def plan(key: str, *, clock: Clock | None = None, sample: int = 10) -> Document:
 def runs(key: str | None = None, *, limit: int | None = 20, tenant: str = "default") -> list[Document]:
     """Runs, newest first."""
     with engine.connect() as conn:
-        tenant = find_feed(conn, key)["tenant_id"] if key else tenant
+        tenant = _whose(conn, key, tenant)
         return [documents.run(row) for row in catalogue.select_runs(conn, tenant, key, limit=limit)]
 
 
@@ -134,16 +140,26 @@ def errors(run_id: str | UUID) -> list[Document]:
 
 
 def find_run(conn: Connection, run_id: str | UUID) -> Row:
-    try:
-        wanted = UUID(str(run_id))
-        tenant_id = catalogue.select_tenant_of_run(conn, wanted)
-        row = catalogue.select_run(conn, tenant_id, wanted) if tenant_id else None
-    except ValueError:
-        row = None
+    """The record of the run; refuses what is no run."""
+    wanted = run_id_of(run_id)
+    tenant_id = catalogue.select_tenant_of_run(conn, wanted)
+    row = catalogue.select_run(conn, tenant_id, wanted) if tenant_id else None
     if row is None:
-        message = f"there is no run {str(run_id)!r}"
-        raise BadRequestError(message, code="UNKNOWN_RUN", hint="see the runs with: feedmill runs")
+        raise _unknown_run(run_id)
     return row
+
+
+def run_id_of(text: str | UUID) -> UUID:
+    """The id that is written there; refuses what is none like any run that does not exist."""
+    try:
+        return UUID(str(text))
+    except ValueError:
+        raise _unknown_run(text) from None
+
+
+def _unknown_run(run_id: str | UUID) -> BadRequestError:
+    message = f"there is no run {str(run_id)!r}"
+    return BadRequestError(message, code="RUN_NOT_FOUND", hint="see the runs with: feedmill runs")
 
 
 def find_product(conn: Connection, key: str, identity: str) -> Row:

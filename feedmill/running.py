@@ -6,17 +6,18 @@ from uuid import UUID
 
 import click
 from click.core import ParameterSource
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from db import catalogue, engine
+from db import engine
 from db.clock import Clock
 from db.engine import Row
 from db.errors import FeedmillError
+from feedmill import streams
 from feedmill.hints import naming
 from feedmill.prefect_api import prefect_api
+from feedmill.reading import find_run
 from feedmill.telling import Lines
-from tasks import exclusive, progress
+from tasks import begun, exclusive, progress
 from tasks.catalogue.registry import PIPELINE, find_feed
 from tasks.keyring import check_key
 
@@ -56,24 +57,25 @@ def replay_now(run_id: UUID, *, clock: Clock) -> tuple[Row, FeedmillError | None
 
 def _started(key: str, start: Callable[[], None], *, clock: Clock) -> tuple[Row, FeedmillError | None]:
     with naming(key):
-        before = _check(key, clock)
+        _check(key, clock)
     error: BaseException | None = None
-    with prefect_api(), progress_bars():
+    with prefect_api(), progress_bars(), begun.runs_begun() as ids:
         try:
             with naming(key):
                 start()
         except (Exception, KeyboardInterrupt) as raised:  # noqa: BLE001 - the ledger's record says how it ended
             error = raised
-    record = newest_run(key)
-    if record is None or record["id"] == before:
+    if not ids:
         raise error or AssertionError(key)  # nothing began
+    with engine.connect() as conn:
+        record = find_run(conn, ids[-1])
     if record["status"] == "RUNNING" and error is not None:
         raise error  # the session was lost; the reaper closes the record
     return record, _told(record, error)
 
 
-def _check(key: str, clock: Clock) -> object:
-    """Refuse what cannot run before Prefect is waited for; the id of the newest run so far."""
+def _check(key: str, clock: Clock) -> None:
+    """Refuse what cannot run before Prefect is waited for."""
     with engine.connect() as conn:
         feed = find_feed(conn, key)
         clock.stamp(feed["last_stamp_at"])
@@ -81,15 +83,6 @@ def _check(key: str, clock: Clock) -> object:
         schedule = exclusive.find_schedule(conn, PIPELINE, key)
         exclusive.refuse_unless_enabled(schedule)
         exclusive.refuse_if_busy(conn, schedule)
-    record = newest_run(key)
-    return record["id"] if record else None
-
-
-def newest_run(key: str) -> Row | None:
-    with engine.connect() as conn:
-        tenant_id = find_feed(conn, key)["tenant_id"]
-        rows = catalogue.select_runs(conn, tenant_id, key, limit=1)
-    return rows[0] if rows else None
 
 
 def _told(record: Row, error: BaseException | None) -> FeedmillError | None:
@@ -123,7 +116,7 @@ def _is_for_machines() -> bool:
 @contextmanager
 def progress_bars() -> Iterator[None]:
     """A bar on standard error for each thing that takes long, where somebody looks."""
-    console = Console(stderr=True)
+    console = streams.Paper(stderr=True)
     if not console.is_terminal or _is_for_machines():
         with progress.heard_by(Lines()):
             yield

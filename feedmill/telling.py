@@ -1,7 +1,6 @@
 """What a person who waits is told where nobody looks at progress bars: a line for what matters."""
 
-import sys
-
+from feedmill import streams
 from tasks import progress, redaction
 
 
@@ -9,4 +8,4 @@ class Lines(progress.Listener):
     """Lines on standard error, no bars."""
 
     def told(self, sentence: str) -> None:
-        sys.stderr.write(f"feedmill: {redaction.hide(' '.join(sentence.split()))}\n")
+        streams.tell(f"feedmill: {redaction.hide(' '.join(sentence.split()))}")

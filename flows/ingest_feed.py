@@ -1,6 +1,5 @@
 """One run of one feed: the order of its steps."""
 
-import getpass
 from datetime import datetime
 from uuid import UUID
 
@@ -11,6 +10,7 @@ from db.enums import Trigger
 from tasks.catalogue.plan import valid_digest
 from tasks.catalogue.shelf.steps import settle
 from tasks.catalogue.steps import PLAN, catalogue_run, fetch_file, keep_file, load_file, skip
+from tasks.person import user_name
 from tasks.run import Start
 from tasks.steps import submission
 
@@ -29,7 +29,7 @@ def ingest_feed(
     With the digest of a plan it goes ahead only if file and shelf still give that plan.
     """
     asked = {PLAN: valid_digest(plan)} if plan is not None else {}
-    start = Start(trigger, job_id, submission(), Clock(at), actor=getpass.getuser(), parameters=asked)
+    start = Start(trigger, job_id, submission(), Clock(at), actor=user_name(), parameters=asked)
     with catalogue_run(feed_key, start) as (run, folder):
         file = fetch_file(run, folder, force=force)
         if file.unchanged:

@@ -1,6 +1,5 @@
 """A feed put on file from a form in the Prefect UI; its password comes from a block, never from a parameter."""
 
-import getpass
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -15,6 +14,7 @@ from db import engine
 from db.errors import BadRequestError
 from tasks.catalogue.config import parse_address
 from tasks.catalogue.registry import Actor
+from tasks.person import user_name
 from tasks.registration import Credentials, Form, register
 
 # Part of the form's schema, so that a server refuses a password in an address before it is stored with the run.
@@ -84,7 +84,7 @@ def register_feed(  # noqa: PLR0913, PLR0917 - a form
     if url is not None:
         form = Form(retailer or "", url, host_key, every_hours, enable, primary, i_understand_ftp_is_insecure)
     with engine.connect() as conn:
-        register(conn, feed_key, form, _credentials(credentials_block), Actor(getpass.getuser()))
+        register(conn, feed_key, form, _credentials(credentials_block), Actor(user_name()))
     if credentials_block and delete_block:
         FeedCredentials.delete(credentials_block)
     elif credentials_block:

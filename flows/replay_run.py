@@ -1,6 +1,5 @@
 """The file of an earlier run, processed once more: as one more run, with every gate in its way."""
 
-import getpass
 from datetime import datetime
 from uuid import UUID
 
@@ -11,6 +10,7 @@ from db.clock import Clock
 from tasks.catalogue.archive import find_archived
 from tasks.catalogue.shelf.steps import settle
 from tasks.catalogue.steps import REPLAY, catalogue_run, fetch_file, keep_file, load_file
+from tasks.person import user_name
 from tasks.run import Start
 
 
@@ -23,7 +23,7 @@ def replay_run(run_id: UUID, at: datetime | None = None) -> UUID:
     """
     with engine.connect() as conn:
         replayed = find_archived(conn, run_id)
-    start = Start(clock=Clock(at), actor=getpass.getuser(), parameters={REPLAY: str(run_id)})
+    start = Start(clock=Clock(at), actor=user_name(), parameters={REPLAY: str(run_id)})
     with catalogue_run(replayed["feed_key"], start) as (run, folder):
         file = fetch_file(run, folder)
         keep_file(run, file)

@@ -14,7 +14,7 @@ from db.enums import JobStatus, Recovery, RunStatus, ScheduleStatus, Trigger
 from db.errors import BadRequestError, BusyError, DatabaseError, FeedmillError
 from db.ids import new_id
 from db.jobs import Ending, Key, NewJob
-from tasks import ledger
+from tasks import begun, ledger
 from tasks.errors import classify, counts
 from tasks.policy import RetryPolicy, judge
 from tasks.redaction import hide
@@ -39,6 +39,7 @@ def exclusive_run(pipeline: Pipeline, key: str, start: Start) -> Iterator[Run]:
         _take_lock(conn, schedule)
         run = _begin(conn, pipeline, schedule=schedule, start=start)
         try:
+            begun.note(run.id)
             yield run
             if not run.is_closed:
                 message = "the run ended without an outcome"

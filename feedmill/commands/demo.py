@@ -3,8 +3,8 @@
 import sys
 
 import click
-from rich.console import Console
 
+from feedmill import streams
 from feedmill.contract import Command, Reply, out
 
 
@@ -20,5 +20,5 @@ def demo(*, keep: bool) -> Reply:
     """
     from feedmill import demo as stage  # noqa: PLC0415 - brings the simulator and an SFTP server
 
-    console = Console(stderr=True, highlight=False) if "--json" in sys.argv else out()
+    console = streams.Paper(stderr=True, highlight=False) if "--json" in sys.argv else out()
     return Reply(stage.play(console, keep=keep), "")

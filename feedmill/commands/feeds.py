@@ -1,22 +1,22 @@
 """`feedmill feeds`: the feeds on file."""
 
-import getpass
-import sys
+import re
 from collections.abc import Callable
 from typing import Any
 
 import click
 
 from db import engine
-from db.clock import Clock, named_clock
+from db.clock import Clock, named_clock, parse_moment
 from db.engine import Row
 from db.enums import Transport
 from db.errors import BadRequestError
-from feedmill import documents, reading, views
+from feedmill import documents, reading, streams, views
 from feedmill.commands.credentials import read_secret, secret_options
 from feedmill.contract import Group, Reply
 from tasks import dispatch, plain_ftp
 from tasks.catalogue import config, registry, switches, tracking
+from tasks.person import user_name
 
 
 @click.group(cls=Group)
@@ -47,9 +47,22 @@ _SETTINGS = (
     click.option("--account-id", metavar="ID", help="The advertiser's id at the network"),
     click.option("--i-understand-ftp-is-insecure", is_flag=True, help=_FTP_HELP),
 )
+_DIGITS = 100  # Python refuses to read a number of thousands of them, in words of its own
 _URL_HELP = "sftp://user@host:22/path, ftp://... or file:///path; without a password"
+OLDEST_YEAR = 1970
+COUNT = click.IntRange(1, 2**31 - 1)  # what every part of the database takes as a limit
 key_argument = click.argument("key")
-at_option = click.option("--at", metavar="TIME", help="Act as of this moment, ISO 8601 UTC.")
+
+
+def _moment(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
+    """The time as it was written; refuses one so early that there is no time before it to compare with."""
+    if text is not None and parse_moment(text).year < OLDEST_YEAR:
+        message = f"{text!r} is before {OLDEST_YEAR}"
+        raise BadRequestError(message, code="BAD_TIME", hint="write it as 2026-11-18T06:30:00Z")
+    return text
+
+
+at_option = click.option("--at", metavar="TIME", callback=_moment, help="Act as of this moment, ISO 8601 UTC.")
 
 
 def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -76,7 +89,7 @@ def _settings(options: dict[str, Any]) -> dict[str, Any]:
             lambda v: config.valid_range(v, config.HEARTBEAT_HOURS, "--heartbeat-hours"),
         ),
         "unchanged": ("unchanged_policy", config.valid_unchanged),
-        "gate": ("gates", lambda words: config.valid_gates(list(words))),
+        "gate": ("gates", _gates),
         "host_key": ("host_key_fingerprint", config.valid_fingerprint),
         "legacy_algorithm": ("legacy_algorithms", lambda names: config.valid_legacy(list(names))),
         "max_rows": ("max_row_count", lambda v: config.valid_limit(v, "--max-rows")),
@@ -95,20 +108,28 @@ def _settings(options: dict[str, Any]) -> dict[str, Any]:
 def _refuse_or_warn(address: config.Address, *, is_confirmed: bool) -> None:
     config.refuse_plain_ftp(address, is_confirmed=is_confirmed)
     if address.transport is Transport.FTP:
-        sys.stderr.write(f"feedmill: {plain_ftp.WARNING}\n")
+        streams.tell(f"feedmill: {plain_ftp.WARNING}")
 
 
 def _every(text: str) -> int | None:
     if text == "never":
         return None
-    if not text.isdecimal():
-        message = f"--every takes hours or `never`, not {text!r}"
+    if not text.isdecimal() or len(text) > _DIGITS:
+        message = f"--every takes hours or `never`, not {views.cut(text, 40)!r}"
         raise config.refuse(message)
     return config.valid_frequency(int(text))
 
 
+def _gates(words: tuple[str, ...]) -> dict[str, Any]:
+    for word in words:
+        if re.search(rf"\d{{{_DIGITS + 1}}}", word):
+            message = f"--gate takes limits that fit into a number, not {views.cut(word, 40)!r}"
+            raise config.refuse(message)
+    return config.valid_gates(list(words))
+
+
 def actor(at: str | None) -> registry.Actor:
-    return registry.Actor(getpass.getuser(), named_clock(at))
+    return registry.Actor(user_name(), named_clock(at))
 
 
 @feeds.command()
@@ -167,7 +188,7 @@ def list_(tenant: str, *, with_removed: bool) -> Reply:
     with engine.connect() as conn:
         late = dispatch.warning(conn, now=Clock().now())
     if late:
-        sys.stderr.write(f"feedmill: {late} (start a tick with: feedmill dispatch)\n")
+        streams.tell(f"feedmill: {late} (start a tick with: feedmill dispatch)")
     return Reply(found, views.feed_table(found))
 
 

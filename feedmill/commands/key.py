@@ -1,6 +1,5 @@
 """`feedmill key`: the key that stored passwords are encrypted with."""
 
-import getpass
 from dataclasses import asdict
 
 import click
@@ -9,6 +8,7 @@ from db import engine
 from feedmill.contract import Group, Reply
 from tasks import key_rotation, keyring
 from tasks.catalogue.registry import Actor
+from tasks.person import user_name
 
 
 @click.group(cls=Group)
@@ -36,6 +36,6 @@ def rotate() -> Reply:
       4. take CREDENTIAL_ENCRYPTION_OLD_KEY_B64 away
     """
     with engine.connect() as conn:
-        done = key_rotation.rotate(conn, Actor(getpass.getuser()))
+        done = key_rotation.rotate(conn, Actor(user_name()))
     said = f"{len(done.feeds)} stored secrets moved; all of them are under key {done.key_id} now"
     return Reply(asdict(done), said)

@@ -1,14 +1,13 @@
 """`feedmill plan`, `replay`, `diff`, `cleanup`: look before a run, go back to a file, see what runs changed."""
 
 from dataclasses import asdict
-from uuid import UUID
 
 import click
 
 from db import engine
 from db.clock import named_clock
 from feedmill import csv_text, diff_views, differences, documents, plan_views, reading, running, views
-from feedmill.commands.feeds import at_option, key_argument
+from feedmill.commands.feeds import COUNT, at_option, key_argument
 from feedmill.commands.runs import exit_code_of
 from feedmill.contract import Command, Reply
 from feedmill.hints import naming
@@ -16,7 +15,9 @@ from feedmill.hints import naming
 
 @click.command(cls=Command)
 @key_argument
-@click.option("--sample", type=click.IntRange(0), default=10, show_default=True, help="Products of each kind to show")
+@click.option(
+    "--sample", type=click.IntRange(0, COUNT.max), default=10, show_default=True, help="Products of each kind to show"
+)
 @at_option
 def plan(key: str, sample: int, at: str | None) -> Reply:
     """Show what a run would do now, and write nothing.
@@ -34,15 +35,15 @@ def plan(key: str, sample: int, at: str | None) -> Reply:
 
 
 @click.command(cls=Command)
-@click.argument("run_id", metavar="RUN", type=click.UUID)
+@click.argument("run_id", metavar="RUN")
 @at_option
-def replay(run_id: UUID, at: str | None) -> Reply:
+def replay(run_id: str, at: str | None) -> Reply:
     """Process the file of an earlier run once more, from the archive, as one more run.
 
     Every gate applies. Whatever is on the server now is not looked at; the run after this one reads it. Exits 1 if the
     file is not in the archive any more, 3 if the run has to wait for a person, 75 if a run of the feed is under way.
     """
-    record, error = running.replay_now(run_id, clock=named_clock(at))
+    record, error = running.replay_now(reading.run_id_of(run_id), clock=named_clock(at))
     document = documents.run(record)
     return Reply(document, views.run_card(document), exit_code_of(document), error)
 

@@ -1,13 +1,10 @@
 """`feedmill run`, `runs`, `run-show`, `errors`, `approve`, `reject`: runs, and decisions on them."""
 
-from uuid import UUID
-
 import click
 
 from db.clock import named_clock
-from db.errors import BadRequestError
 from feedmill import documents, evidence_views, reading, running, views
-from feedmill.commands.feeds import at_option, key_argument
+from feedmill.commands.feeds import COUNT, at_option, key_argument
 from feedmill.contract import BLOCKED, FAILED, Command, Reply
 from tasks.catalogue import approval, registry
 
@@ -36,7 +33,7 @@ def exit_code_of(run: documents.Document) -> int:
 
 @click.command(cls=Command)
 @click.argument("key", required=False)
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many")
+@click.option("--limit", type=COUNT, default=20, show_default=True, help="How many")
 @click.option("--tenant", default="default", show_default=True, help="Whose runs, if no feed is named")
 def runs(key: str | None, limit: int, tenant: str) -> Reply:
     """List runs, newest first, of one feed or of all."""
@@ -70,7 +67,7 @@ def approve(run_id: str, by: str, at: str | None) -> Reply:
     Look at the evidence first: feedmill run-show RUN. Refused if a newer run has processed a file, and if the run was
     decided already. Exits 75 if a run of the feed is under way.
     """
-    decision = approval.approve(_run_id(run_id), registry.Actor(by, named_clock(at)))
+    decision = approval.approve(reading.run_id_of(run_id), registry.Actor(by, named_clock(at)))
     document = {**documents.run(decision.run), "products_promoted": decision.products_promoted}
     return Reply(document, views.run_card(document))
 
@@ -82,14 +79,6 @@ def approve(run_id: str, by: str, at: str | None) -> Reply:
 @at_option
 def reject(run_id: str, by: str, reason: str, *, at: str | None) -> Reply:
     """Keep off the shelf, for good, what a blocked run saw. Its file still counts as processed."""
-    decision = approval.reject(_run_id(run_id), reason, registry.Actor(by, named_clock(at)))
+    decision = approval.reject(reading.run_id_of(run_id), reason, registry.Actor(by, named_clock(at)))
     document = documents.run(decision.run)
     return Reply(document, views.run_card(document))
-
-
-def _run_id(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError:
-        message = f"there is no run {text!r}"
-        raise BadRequestError(message, code="RUN_NOT_FOUND", hint="see the runs with: feedmill runs") from None

@@ -4,15 +4,21 @@ import click
 
 from db.clock import parse_moment
 from feedmill import reading, views
-from feedmill.commands.feeds import key_argument
+from feedmill.commands.feeds import COUNT, key_argument
 from feedmill.contract import Command, Reply
 
 
 @click.command(cls=Command)
 @click.argument("key", required=False)
 @click.option("--at", metavar="TIME", help="The offers of this moment, ISO 8601 UTC  [now]")
-@click.option("--limit", type=click.IntRange(1), help="At most so many  [all]")
-@click.option("--after", type=int, default=0, metavar="ID", help="Only those with a greater id: the next page")
+@click.option("--limit", type=COUNT, help="At most so many  [all]")
+@click.option(
+    "--after",
+    type=click.IntRange(-(2**63), 2**63 - 1),
+    default=0,
+    metavar="ID",
+    help="Only those with a greater id: the next page",
+)
 @click.option("--tenant", default="default", show_default=True, help="Whose offers, if no feed is named")
 def offers(key: str | None, at: str | None, limit: int | None, *, after: int, tenant: str) -> Reply:
     """Show what a shopper may see, ordered by id.

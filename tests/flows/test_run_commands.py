@@ -215,12 +215,26 @@ def test_debug_is_taken_by_a_run(feedmill, mill):
         pytest.param(("runs", "nobody"), "UNKNOWN_FEED", id="runs of an unknown feed"),
         pytest.param(("offers", "nobody"), "UNKNOWN_FEED", id="offers of an unknown feed"),
         pytest.param(("prices", "nobody", "item:1"), "UNKNOWN_FEED", id="prices of an unknown feed"),
-        pytest.param(("run-show", "nothing"), "UNKNOWN_RUN", id="a run that is no id"),
-        pytest.param(("errors", "00000000-0000-7000-8000-000000000000"), "UNKNOWN_RUN", id="errors of an unknown run"),
+        pytest.param(("run-show", "nothing"), "RUN_NOT_FOUND", id="a run that is no id"),
+        pytest.param(
+            ("errors", "00000000-0000-7000-8000-000000000000"), "RUN_NOT_FOUND", id="errors of an unknown run"
+        ),
+        pytest.param(("diff", "nothing"), "RUN_NOT_FOUND", id="changes of a run that is no id"),
+        pytest.param(("replay", "nothing"), "RUN_NOT_FOUND", id="replay of a run that is no id"),
+        pytest.param(("approve", "nothing", "--by", "ann"), "RUN_NOT_FOUND", id="approval of a run that is no id"),
+        pytest.param(("runs", ""), "UNKNOWN_FEED", id="runs of an empty key"),
+        pytest.param(("offers", ""), "UNKNOWN_FEED", id="offers of an empty key"),
+        pytest.param(("runs", "--tenant", "nosuch"), "UNKNOWN_TENANT", id="runs of an unknown tenant"),
+        pytest.param(("offers", "--tenant", "nosuch"), "UNKNOWN_TENANT", id="offers of an unknown tenant"),
         pytest.param(("run", "northfork", "--at", "yesterday"), "BAD_TIME", id="a bad time"),
         pytest.param(("run", "northfork", *at(-1)), "AT_TOO_EARLY", id="a time before the last stamp"),
         pytest.param(("offers", "--at", "yesterday"), "BAD_TIME", id="offers at a bad time"),
         pytest.param(("offers", "--limit", "0"), "USAGE", id="no offers at all"),
+        pytest.param(("offers", "--limit", "9" * 20), "USAGE", id="more offers than can be counted"),
+        pytest.param(("offers", "--after", "9" * 20), "USAGE", id="offers after an id that cannot be"),
+        pytest.param(("runs", "--limit", "9" * 20), "USAGE", id="more runs than can be counted"),
+        pytest.param(("plan", "northfork", "--sample", "9" * 20), "USAGE", id="a sample beyond counting"),
+        pytest.param(("cleanup", "--at", "0001-01-01T00:00:00Z"), "BAD_TIME", id="a clean-up before all times"),
         pytest.param(("run",), "USAGE", id="run of nothing"),
     ],
 )
@@ -268,6 +282,15 @@ def test_runs_lists_the_newest_first(feedmill, mill):
     assert len(feedmill("runs", "--limit", "2", "--json").document) == 2
     table = feedmill("runs", mill.key).out
     assert (table.count("UNCHANGED_MTIME"), table.count(mill.key)) == (2, 3)
+
+
+def test_list_and_show_of_a_feed_tell_how_its_last_run_ended(feedmill, mill):
+    assert feedmill("feeds", "show", mill.key, "--json").document["last_run_status"] is None
+    mill.fail(at=after(1))
+    mill.deliver(row(1))
+    mill.run(at=after(2))
+    shown, [listed] = (feedmill("feeds", *words, "--json").document for words in (("show", mill.key), ("list",)))
+    assert shown["last_run_status"] == listed["last_run_status"] == "SUCCEEDED"
 
 
 def test_runs_of_nothing_say_what_to_do(feedmill, mill):
@@ -347,6 +370,7 @@ def test_offers_of_all_feeds_are_those_of_the_tenant(feedmill, mill):
     other.run(at=after(1))
     keys = [offer["feed_key"] for offer in feedmill("offers", *at(1), "--json").document]
     assert keys == [mill.key, other.key]
+    mill.conn.execute("INSERT INTO tenants (id, name, created_at) VALUES ('another', 'A', now())")
     assert feedmill("offers", *at(1), "--tenant", "another", "--json").document == []
 
 

@@ -15,7 +15,9 @@ import pytest
 from db import errors
 from feedmill import contract
 from feedmill.contract import Reply
+from feedmill.views import table
 from tasks.errors import IngestError
+from tasks.progress import tell
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -183,9 +185,12 @@ def test_unexpected_error_names_its_kind_and_the_way_to_see_more(capsys):
     assert "--debug" in line
 
 
-def test_unexpected_error_comes_through_under_debug():
-    with pytest.raises(ZeroDivisionError):
-        run(lambda: 1 // 0, "--debug")
+def test_unexpected_error_shows_its_traceback_and_keeps_the_document_under_debug(capsys):
+    assert run(lambda: 1 // 0, "--debug", "--json") == 1
+    said = capsys.readouterr()
+    assert json.loads(said.out)["error"]["code"] == "UNEXPECTED"
+    assert "Traceback" in said.err
+    assert "ZeroDivisionError" in said.err.splitlines()[-1]
 
 
 def test_expected_error_shows_its_traceback_under_debug(capsys):
@@ -226,3 +231,36 @@ def test_output_that_knows_ascii_only_still_gets_the_document(capsys, monkeypatc
 def test_a_document_with_no_json_form_is_told_in_one_line(capsys):
     assert run(lambda: Reply({"a": object()}, ""), "--json") == 1
     assert "object" in stderr_line(capsys)[0]
+
+
+@pytest.mark.parametrize(
+    "text, shown",
+    [
+        pytest.param("\x1b[31mred\x1b]0;title\x07", "␛[31mred␛]0;title␇", id="escapes"),
+        pytest.param("a\x7fb\x9bc\x00d\x08e", "a␡b\ufffdc␀d␈e", id="delete, C1, null, backspace"),
+        pytest.param("first\nsecond", "first\nsecond", id="a newline stays"),
+    ],
+)
+def test_control_characters_are_shown_not_obeyed(capsys, text, shown):
+    run(lambda: Reply({}, text))
+    run(lambda: Reply({}, table(("x",), [(text,)])))
+    run(lambda: fail(errors.FeedmillError(text)))
+    run(lambda: tell(text))
+    said = capsys.readouterr()
+    for line in shown.split("\n"):
+        assert said.out.count(line) == said.err.count(line) == 2, said
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", said.out + said.err)
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        pytest.param("FEEDMILL_HOME", "~nosuch-user/x", id="the home of nobody"),
+        pytest.param("FEEDMILL_IDLE_SECONDS", "abc", id="an idle time that is a word"),
+        pytest.param("FEEDMILL_IDLE_SECONDS", "nan", id="an idle time that is no number"),
+    ],
+)
+def test_a_bad_setting_of_the_environment_is_a_wrong_request(capsys, monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    assert run(lambda: Reply({}, "")) == 2
+    assert name in stderr_line(capsys)[0]
