@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 import psycopg
 import sqlalchemy as sa
@@ -11,11 +11,10 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import RowFactory, dict_row, tuple_row
 
 from db import embedded, home, migrate
-from db.errors import BadRequestError, ConnectionLostError, DatabaseError, FeedmillError, StatementRefusedError
+from db.errors import BadRequestError, ConnectionLostError, DatabaseError, StatementRefusedError
 
 Row = dict[str, Any]
 Connection = psycopg.Connection[Row]
-R = TypeVar("R")
 
 OLDEST_POSTGRES = 15
 CONNECT_SECONDS = 10
@@ -49,19 +48,32 @@ def sqlalchemy_engine(address: str) -> sa.Engine:
     """For Alembic alone, everything else speaks psycopg; its connections come through the same door as ours."""
 
     def creator() -> psycopg.Connection[Any]:
-        return _open(address, tuple_row, autocommit=False)
+        return _open(psycopg.Connection, address, row_factory=tuple_row, autocommit=False)
 
     return sa.create_engine("postgresql+psycopg://", creator=creator, poolclass=sa.NullPool)
+
+
+class Session(psycopg.Connection[Row]):
+    """A connection whose `with` block ends in our words, so that no command has to know the driver's."""
+
+    def __exit__(self, *raised: Any) -> None:
+        try:
+            if isinstance(raised[1], psycopg.Error):
+                with session_errors(self):
+                    raise raised[1]
+        finally:
+            super().__exit__(*raised)
 
 
 def connect(*, any_schema: bool = False) -> Connection:
     """A connection of its own, in autocommit, to a database whose schema is this version's."""
     address = url()
-    conn = open_connection(address)
+    conn = _open(Session, address, row_factory=dict_row, autocommit=True)
     if any_schema:
         return conn
     try:
-        _check_schema(conn, address)
+        with session_errors(conn):
+            _check_schema(conn, address)
     except BaseException:
         conn.close()
         raise
@@ -69,13 +81,15 @@ def connect(*, any_schema: bool = False) -> Connection:
 
 
 def open_connection(address: str) -> Connection:
-    """Connect, whatever is in the database."""
-    return _open(address, dict_row, autocommit=True)
+    """Connect, whatever is in the database; the driver's errors stay as they are."""
+    return _open(psycopg.Connection, address, row_factory=dict_row, autocommit=True)
 
 
-def _open(address: str, row_factory: RowFactory[R], *, autocommit: bool) -> psycopg.Connection[R]:
+def _open(
+    kind: type[psycopg.Connection[Any]], address: str, *, row_factory: RowFactory[Any], autocommit: bool
+) -> psycopg.Connection[Any]:
     with driver_errors():
-        conn = psycopg.Connection.connect(
+        conn = kind.connect(
             address,
             autocommit=autocommit,
             row_factory=row_factory,
@@ -94,7 +108,11 @@ def _open(address: str, row_factory: RowFactory[R], *, autocommit: bool) -> psyc
 
 def _options(address: str) -> str:
     """The settings of a session: those that the user wants, such as a search_path, and ours, which win."""
-    given = conninfo_to_dict(address).get("options") or os.environ.get("PGOPTIONS", "")
+    try:
+        given = conninfo_to_dict(address).get("options") or os.environ.get("PGOPTIONS", "")
+    except psycopg.ProgrammingError as error:
+        message = "FEEDMILL_DATABASE_URL cannot be read as a Postgres address"
+        raise BadRequestError(message, hint="it looks like postgresql://user@host:5432/database") from error
     return f"{given} -c timezone=UTC".strip()
 
 
@@ -146,22 +164,23 @@ def driver_errors() -> Iterator[None]:
     """What the driver says of a server, in our words; without the address, which may hold a password."""
     try:
         yield
-    except psycopg.Error as error:
-        raise _in_our_words(error) from error
-    except sa.exc.DBAPIError as error:
-        if not isinstance(error.orig, psycopg.Error):
+    except (psycopg.Error, sa.exc.DBAPIError) as error:
+        said = error.orig if isinstance(error, sa.exc.DBAPIError) else error
+        if not isinstance(said, psycopg.Error) or _is_our_mistake(said):
             raise
-        raise _in_our_words(error.orig) from error
+        raise _in_our_words(said) from error
 
 
-def _in_our_words(error: psycopg.Error) -> FeedmillError:
+def _is_our_mistake(error: psycopg.Error) -> bool:
+    """Whether the driver itself refused a call, for example one with a parameter too few: no server has seen it."""
+    return error.sqlstate is None and isinstance(error, psycopg.ProgrammingError)
+
+
+def _in_our_words(error: psycopg.Error) -> DatabaseError:
     first_line = str(error).strip().partition("\n")[0]
     if isinstance(error, psycopg.OperationalError):
         message = f"the database does not answer: {first_line}"
         return DatabaseError(message, hint="check FEEDMILL_DATABASE_URL and the server with: feedmill db check")
-    if error.sqlstate is None and isinstance(error, psycopg.ProgrammingError):
-        message = "FEEDMILL_DATABASE_URL cannot be read as a Postgres address"
-        return BadRequestError(message, hint="it looks like postgresql://user@host:5432/database")
     message = f"the database refused a statement: {first_line}"
     return StatementRefusedError(message, hint=_HINTS.get(error.sqlstate or "", ""))
 

@@ -26,10 +26,9 @@ def url() -> Reply:
 @db.command("migrate")
 def migrate_() -> Reply:
     """Bring the schema up to date. The embedded database does this by itself."""
-    address = engine.url()
-    with engine.open_connection(address) as conn:
+    with engine.connect(any_schema=True) as conn:
         lacking = migrate.missing(conn)
-    engine.bring_up_to_date(address)
+    engine.bring_up_to_date(engine.url())
     at = migrate.revisions()[-1]
     done = f"applied {', '.join(lacking)}" if lacking else "nothing to do"
     return Reply({"applied": lacking, "schema": at}, f"{done}; the schema is at {at}")
