@@ -1,7 +1,7 @@
 """Bringing a database to the schema of this version, and saying how far it is from it."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.resources import files
 from typing import Any
@@ -39,13 +39,6 @@ def missing(conn: psycopg.Connection[dict[str, object]]) -> list[str]:
         message = f"the database is at schema {at}, which this feedmill does not know (newest here: {known[-1]})"
         raise RefusedError(message, code="SCHEMA_NEWER", hint="install the feedmill that made it, or a newer one")
     return known[known.index(at) + 1 :] if at else known
-
-
-def absent(conn: psycopg.Connection[dict[str, object]], relations: Iterable[str]) -> list[str]:
-    """Those of the relations that the database does not have."""
-    rows = conn.execute("SELECT relname FROM pg_class WHERE relkind IN ('r', 'v') AND pg_table_is_visible(oid)")
-    there = {row["relname"] for row in rows}
-    return [name for name in relations if name not in there]
 
 
 def migrate(connection: sa.Connection) -> None:

@@ -2,7 +2,7 @@
 
 import click
 
-from db import embedded, engine, home, migrate, schema
+from db import embedded, engine, health, home, migrate
 from db.errors import BadRequestError, FeedmillError
 from feedmill.contract import FAILED, Group, Reply
 
@@ -38,7 +38,7 @@ def migrate_() -> Reply:
 def check() -> Reply:
     """Say in one line whether the database is there, recent enough and complete."""
     with engine.connect(any_schema=home.database_url() is not None) as conn:
-        lacking, absent = migrate.missing(conn), migrate.absent(conn, schema.relations())
+        lacking, absent = migrate.missing(conn), health.absent(conn)
         version = conn.info.parameter_status("server_version") or "?"
     document = {"postgres": version, "schema": migrate.revisions()[-1], "lacking": lacking, "absent": absent}
     if lacking:
@@ -46,7 +46,9 @@ def check() -> Reply:
         error = FeedmillError(line, code="SCHEMA_OUTDATED", hint="bring it up to date with: feedmill db migrate")
         return Reply({"ok": False, **document}, "", FAILED, error)
     if absent:
-        error = FeedmillError(f"Postgres {version}: missing {', '.join(absent)}", code="SCHEMA_DAMAGED")
+        line = f"Postgres {version}: missing {', '.join(absent)}"
+        hint = "somebody dropped it or switched it off; how it was declared says: python -m db.schema"
+        error = FeedmillError(line, code="SCHEMA_DAMAGED", hint=hint)
         return Reply({"ok": False, **document}, "", FAILED, error)
     return Reply({"ok": True, **document}, f"ok: Postgres {version}, schema {document['schema']}")
 
