@@ -19,8 +19,11 @@ def url() -> Reply:
     For example: `psql "$(feedmill db url)"`. The embedded server stays up while somebody is connected and ten
     minutes after; asking for the address renews that.
     """
+    is_embedded = home.database_url() is None
+    if is_embedded:
+        engine.connect().close()  # with the schema brought up to date, so that psql finds the relations
     address = engine.url()
-    return Reply({"url": address, "is_embedded": home.database_url() is None}, address)
+    return Reply({"url": address, "is_embedded": is_embedded}, address)
 
 
 @db.command("migrate")

@@ -88,3 +88,10 @@ def test_declared_knows_every_part_of_a_migrated_database(any_conn, kind):
     there = {health.Part(**row) for row in any_conn.execute(load_sql("health/select_parts"))}
     named = {part for part in there if part.kind == kind and part.relation not in views | {"alembic_version"}}
     assert {part for part in health.declared() if part.kind == kind} == named
+
+
+def test_db_url_in_a_fresh_home_leads_to_the_relations(feedmill, fresh_home):
+    code, document, _line = feedmill("db", "url")
+    assert (code, document["is_embedded"]) == (0, True)
+    with psycopg.connect(document["url"]) as connection:
+        assert connection.execute("SELECT count(*) FROM active_offers").fetchone() == (0,)
