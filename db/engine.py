@@ -1,5 +1,6 @@
 """The single door to the database: which one it is, connections to it, and the driver's errors in our words."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import psycopg
 import sqlalchemy as sa
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.rows import dict_row
+from psycopg.rows import RowFactory, dict_row, tuple_row
 
 from db import embedded, home, migrate
 from db.errors import BadRequestError, ConnectionLostError, DatabaseError, StatementRefusedError
@@ -20,6 +21,15 @@ CONNECT_SECONDS = 10
 
 # A session that waits on a silent network notices within 90 s (30 + 3 x 10, and a margin for what was sent).
 _KEEPALIVES = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
+
+# What a person can do about a statement that was refused, by SQLSTATE.
+_HINTS = {
+    "42501": "have the right granted to the role of FEEDMILL_DATABASE_URL, or name the role that owns the tables",
+    "25006": "let FEEDMILL_DATABASE_URL name the primary server, not one that only reads",
+    "42P01": "see what the database misses with: feedmill db check",
+    "42703": "see what the database misses with: feedmill db check",
+    "42883": "see what the database misses with: feedmill db check",
+}
 
 
 def url() -> str:
@@ -35,18 +45,35 @@ def url() -> str:
 
 
 def sqlalchemy_engine(address: str) -> sa.Engine:
-    """For Alembic alone: everything else speaks psycopg."""
-    return sa.create_engine(address.replace("postgresql://", "postgresql+psycopg://", 1), poolclass=sa.NullPool)
+    """For Alembic alone, everything else speaks psycopg; its connections come through the same door as ours."""
+
+    def creator() -> psycopg.Connection[Any]:
+        return _open(psycopg.Connection, address, row_factory=tuple_row, autocommit=False)
+
+    return sa.create_engine("postgresql+psycopg://", creator=creator, poolclass=sa.NullPool)
+
+
+class Session(psycopg.Connection[Row]):
+    """A connection whose `with` block ends in our words, so that no command has to know the driver's."""
+
+    def __exit__(self, *raised: Any) -> None:
+        try:
+            if isinstance(raised[1], psycopg.Error):
+                with session_errors(self):
+                    raise raised[1]
+        finally:
+            super().__exit__(*raised)
 
 
 def connect(*, any_schema: bool = False) -> Connection:
     """A connection of its own, in autocommit, to a database whose schema is this version's."""
     address = url()
-    conn = open_connection(address)
+    conn = _open(Session, address, row_factory=dict_row, autocommit=True)
     if any_schema:
         return conn
     try:
-        _check_schema(conn, address)
+        with session_errors(conn):
+            _check_schema(conn, address)
     except BaseException:
         conn.close()
         raise
@@ -54,15 +81,21 @@ def connect(*, any_schema: bool = False) -> Connection:
 
 
 def open_connection(address: str) -> Connection:
-    """Connect, whatever is in the database."""
+    """Connect, whatever is in the database; the driver's errors stay as they are."""
+    return _open(psycopg.Connection, address, row_factory=dict_row, autocommit=True)
+
+
+def _open(
+    kind: type[psycopg.Connection[Any]], address: str, *, row_factory: RowFactory[Any], autocommit: bool
+) -> psycopg.Connection[Any]:
     with driver_errors():
-        conn = psycopg.connect(
+        conn = kind.connect(
             address,
-            autocommit=True,
-            row_factory=dict_row,
+            autocommit=autocommit,
+            row_factory=row_factory,
             connect_timeout=CONNECT_SECONDS,
             application_name="feedmill",
-            options="-c timezone=UTC",
+            options=_options(address),
             **_KEEPALIVES,  # type: ignore[arg-type]  # settings of libpq, which the stub does not know
         )
     if conn.info.server_version < OLDEST_POSTGRES * 10_000:
@@ -71,6 +104,16 @@ def open_connection(address: str) -> Connection:
         message = f"this Postgres is version {found}; feedmill needs {OLDEST_POSTGRES} or later"
         raise DatabaseError(message, code="POSTGRES_TOO_OLD")
     return conn
+
+
+def _options(address: str) -> str:
+    """The settings of a session: those that the user wants, such as a search_path, and ours, which win."""
+    try:
+        given = conninfo_to_dict(address).get("options") or os.environ.get("PGOPTIONS", "")
+    except psycopg.ProgrammingError as error:
+        message = "FEEDMILL_DATABASE_URL cannot be read as a Postgres address"
+        raise BadRequestError(message, hint="it looks like postgresql://user@host:5432/database") from error
+    return f"{given} -c timezone=UTC".strip()
 
 
 def _check_schema(conn: Connection, address: str) -> None:
@@ -121,18 +164,25 @@ def driver_errors() -> Iterator[None]:
     """What the driver says of a server, in our words; without the address, which may hold a password."""
     try:
         yield
-    except (psycopg.OperationalError, sa.exc.OperationalError) as error:
-        first_line = str(error).strip().partition("\n")[0]
+    except (psycopg.Error, sa.exc.DBAPIError) as error:
+        said = error.orig if isinstance(error, sa.exc.DBAPIError) else error
+        if not isinstance(said, psycopg.Error) or _is_our_mistake(said):
+            raise
+        raise _in_our_words(said) from error
+
+
+def _is_our_mistake(error: psycopg.Error) -> bool:
+    """Whether the driver itself refused a call, for example one with a parameter too few: no server has seen it."""
+    return error.sqlstate is None and isinstance(error, psycopg.ProgrammingError)
+
+
+def _in_our_words(error: psycopg.Error) -> DatabaseError:
+    first_line = str(error).strip().partition("\n")[0]
+    if isinstance(error, psycopg.OperationalError):
         message = f"the database does not answer: {first_line}"
-        raise DatabaseError(
-            message, hint="check FEEDMILL_DATABASE_URL and the server with: feedmill db check"
-        ) from error
-    except psycopg.Error as error:
-        if error.sqlstate is None and isinstance(error, psycopg.ProgrammingError):
-            message = "FEEDMILL_DATABASE_URL cannot be read as a Postgres address"
-            raise BadRequestError(message, hint="it looks like postgresql://user@host:5432/database") from error
-        message = f"the database refused a statement: {str(error).strip().partition(chr(10))[0]}"
-        raise StatementRefusedError(message) from error
+        return DatabaseError(message, hint="check FEEDMILL_DATABASE_URL and the server with: feedmill db check")
+    message = f"the database refused a statement: {first_line}"
+    return StatementRefusedError(message, hint=_HINTS.get(error.sqlstate or "", ""))
 
 
 def ping(conn: Connection) -> None:

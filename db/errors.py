@@ -52,3 +52,4 @@ class ConnectionLostError(DatabaseError):
     """The session with the database is gone, and with it every lock that it held."""
 
     code = "CONNECTION_LOST"
+    hint = "the server or the network ended it: try again, and if it happens again look with: feedmill db check"

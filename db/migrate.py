@@ -1,8 +1,10 @@
 """Bringing a database to the schema of this version, and saying how far it is from it."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib.resources import files
+from typing import Any
 
 import psycopg
 import sqlalchemy as sa
@@ -10,7 +12,7 @@ import sqlalchemy as sa
 from db.errors import RefusedError
 
 # Serialises migrations of one database; far from the lock ids, which count up from one.
-_MIGRATION_LOCK = -1
+MIGRATION_LOCK = -1
 
 _REVISION_FILE = re.compile(r"^(\d{4})_(?:pre|post)_\w+\.py$")
 
@@ -39,26 +41,29 @@ def missing(conn: psycopg.Connection[dict[str, object]]) -> list[str]:
     return known[known.index(at) + 1 :] if at else known
 
 
-def absent(conn: psycopg.Connection[dict[str, object]], relations: Iterable[str]) -> list[str]:
-    """Those of the relations that the database does not have."""
-    rows = conn.execute("SELECT relname FROM pg_class WHERE relkind IN ('r', 'v') AND pg_table_is_visible(oid)")
-    there = {row["relname"] for row in rows}
-    return [name for name in relations if name not in there]
-
-
 def migrate(connection: sa.Connection) -> None:
     """Apply what is missing, each migration in its own transaction; one process at a time."""
     from alembic import command  # noqa: PLC0415 - half a second that only a migration should pay
     from alembic.config import Config  # noqa: PLC0415
 
-    connection.execute(sa.text("SELECT pg_advisory_lock(:id)"), {"id": _MIGRATION_LOCK})
-    connection.commit()
-    try:
-        config = Config()
-        config.set_main_option("script_location", "db:migrations")
-        config.attributes["connection"] = connection
+    config = Config()
+    config.set_main_option("script_location", "db:migrations")
+    config.attributes["connection"] = connection
+    with _taking_turns(connection):
         command.upgrade(config, "head")
         connection.commit()
+
+
+@contextmanager
+def _taking_turns(connection: sa.Connection) -> Iterator[None]:
+    """Hold the lock of migrations. Through the driver: after an error SQLAlchemy would refuse, or connect anew."""
+    driver: Any = connection.connection.driver_connection
+    driver.execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK])
+    driver.commit()
+    try:
+        yield
     finally:
-        connection.execute(sa.text("SELECT pg_advisory_unlock(:id)"), {"id": _MIGRATION_LOCK})
-        connection.commit()
+        with suppress(psycopg.OperationalError):  # the session is gone, and the lock with it; the cause is on its way
+            driver.rollback()  # of what failed, or the server would refuse to unlock
+            driver.execute("SELECT pg_advisory_unlock(%s)", [MIGRATION_LOCK])
+            driver.commit()

@@ -1,6 +1,5 @@
 """The declared schema: tables, and after them the functions, triggers and views of `db/sql/schema/`."""
 
-import re
 from collections.abc import Iterator
 from importlib.resources import files
 
@@ -11,7 +10,7 @@ import db.sql
 from db.tables import catalogue, ledger, shelf  # noqa: F401 - they declare themselves in the metadata
 from db.tables.base import metadata
 
-__all__ = ["metadata", "relations", "statements"]
+__all__ = ["metadata", "statements"]
 
 
 def statements() -> Iterator[str]:
@@ -26,12 +25,6 @@ def statements() -> Iterator[str]:
     yield from tables
     for file in sorted(files(db.sql).joinpath("schema").iterdir(), key=lambda file: file.name):
         yield file.read_text(encoding="utf-8").strip()
-
-
-def relations() -> list[str]:
-    """The names of the tables and views."""
-    views = re.findall(r"^CREATE VIEW (\w+)", "\n".join(statements()), flags=re.MULTILINE)
-    return [*(table.name for table in metadata.sorted_tables), *views]
 
 
 if __name__ == "__main__":

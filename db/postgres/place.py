@@ -89,7 +89,7 @@ def forget(place: Place) -> None:
 @contextmanager
 def shared_folder() -> Iterator[Path]:
     """Root's folder of databases, for one process at a time."""
-    SHARED.mkdir(mode=0o711, parents=True, exist_ok=True)
+    _make(SHARED, 0o711)
     fd = os.open(SHARED, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         status = os.fstat(fd)
@@ -100,6 +100,16 @@ def shared_folder() -> Iterator[Path]:
         yield SHARED
     finally:
         os.close(fd)
+
+
+def _make(folder: Path, mode: int) -> None:
+    """Make what is missing of a path that the server's account must pass; what is there stays as it is."""
+    if folder.is_dir():
+        return
+    _make(folder.parent, 0o755)
+    with suppress(FileExistsError):  # by another process, this moment; what else has the name is seen on opening
+        folder.mkdir(mode=0o700)
+        folder.chmod(mode)  # not by mkdir, whose mode a umask such as 077 narrows
 
 
 def _folder(home: Path) -> Path:

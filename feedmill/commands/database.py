@@ -2,7 +2,7 @@
 
 import click
 
-from db import embedded, engine, home, migrate, schema
+from db import embedded, engine, health, home, migrate
 from db.errors import BadRequestError, FeedmillError
 from feedmill.contract import FAILED, Group, Reply
 
@@ -19,17 +19,19 @@ def url() -> Reply:
     For example: `psql "$(feedmill db url)"`. The embedded server stays up while somebody is connected and ten
     minutes after; asking for the address renews that.
     """
+    is_embedded = home.database_url() is None
+    if is_embedded:
+        engine.connect().close()  # with the schema brought up to date, so that psql finds the relations
     address = engine.url()
-    return Reply({"url": address, "is_embedded": home.database_url() is None}, address)
+    return Reply({"url": address, "is_embedded": is_embedded}, address)
 
 
 @db.command("migrate")
 def migrate_() -> Reply:
     """Bring the schema up to date. The embedded database does this by itself."""
-    address = engine.url()
-    with engine.open_connection(address) as conn:
+    with engine.connect(any_schema=True) as conn:
         lacking = migrate.missing(conn)
-    engine.bring_up_to_date(address)
+    engine.bring_up_to_date(engine.url())
     at = migrate.revisions()[-1]
     done = f"applied {', '.join(lacking)}" if lacking else "nothing to do"
     return Reply({"applied": lacking, "schema": at}, f"{done}; the schema is at {at}")
@@ -39,7 +41,7 @@ def migrate_() -> Reply:
 def check() -> Reply:
     """Say in one line whether the database is there, recent enough and complete."""
     with engine.connect(any_schema=home.database_url() is not None) as conn:
-        lacking, absent = migrate.missing(conn), migrate.absent(conn, schema.relations())
+        lacking, absent = migrate.missing(conn), health.absent(conn)
         version = conn.info.parameter_status("server_version") or "?"
     document = {"postgres": version, "schema": migrate.revisions()[-1], "lacking": lacking, "absent": absent}
     if lacking:
@@ -47,7 +49,9 @@ def check() -> Reply:
         error = FeedmillError(line, code="SCHEMA_OUTDATED", hint="bring it up to date with: feedmill db migrate")
         return Reply({"ok": False, **document}, "", FAILED, error)
     if absent:
-        error = FeedmillError(f"Postgres {version}: missing {', '.join(absent)}", code="SCHEMA_DAMAGED")
+        line = f"Postgres {version}: missing {', '.join(absent)}"
+        hint = "somebody dropped it or switched it off; how it was declared says: python -m db.schema"
+        error = FeedmillError(line, code="SCHEMA_DAMAGED", hint=hint)
         return Reply({"ok": False, **document}, "", FAILED, error)
     return Reply({"ok": True, **document}, f"ok: Postgres {version}, schema {document['schema']}")
 
