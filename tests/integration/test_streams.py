@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from feedmill import cli, contract
+
 FEEDMILL = f"{shlex.quote(sys.executable)} -m feedmill"
 ADD = "feeds add {} --retailer Zelt --url file:///nowhere.csv"
 
@@ -22,7 +24,7 @@ def shell(database):
             ["bash", "-c", line.replace("$F", FEEDMILL)], capture_output=True, text=True, check=False, timeout=60
         )
 
-    assert run(f"$F {ADD.format('a')} --account-id ü€").returncode == 0
+    assert contract.run(cli.app, [*ADD.format("a").split(), "--account-id", "ü€"]) == 0
     return run
 
 
