@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _COPY_BYTES = 1024 * 1024
+_WRITTEN_BYTES = 128 * 1024
 
 
 @contextmanager
@@ -22,6 +23,13 @@ def work_folder() -> Iterator[Path]:
 
 def open_for_write(path: Path) -> BinaryIO:
     return path.open("wb")
+
+
+def write_in_pieces(file: BinaryIO, data: bytes) -> None:
+    """All of it. Where the host takes memory back, the page cache takes 1 MiB at once six times as slowly."""
+    view = memoryview(data)
+    for start in range(0, len(view), _WRITTEN_BYTES):
+        file.write(view[start : start + _WRITTEN_BYTES])
 
 
 def open_for_read(path: Path) -> BinaryIO:
