@@ -1,27 +1,10 @@
 """`feedmill db check` on a database that somebody damaged, and `db url` in a home where nothing is yet."""
 
-import json
-
 import psycopg
 import pytest
 
 from db import embedded, health
 from db.sql import load_sql
-from feedmill import cli, contract
-
-
-@pytest.fixture
-def feedmill(capsys):
-    """Exit code, document and the one line for people."""
-
-    def run(*arguments):
-        capsys.readouterr()
-        code = contract.run(cli.app, [*arguments, "--json"])
-        out, err = capsys.readouterr()
-        assert err.count("\n") <= 1
-        return code, json.loads(out), err
-
-    return run
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The door to the database: what every session is given, and what a command says when the session goes wrong."""
 
-import json
 from urllib.parse import quote
 
 import psycopg
@@ -8,7 +7,6 @@ import pytest
 
 from db import engine, migrate
 from db.errors import ConnectionLostError, DatabaseError
-from feedmill import cli, contract
 
 READERS = [
     ["feeds", "list"],
@@ -20,20 +18,6 @@ READERS = [
     ["dispatch"],
 ]
 every_reader = pytest.mark.parametrize("command", READERS, ids=" ".join)
-
-
-@pytest.fixture
-def feedmill(capsys):
-    """Exit code and document of a command, and what people are told in one line."""
-
-    def run(*arguments):
-        capsys.readouterr()
-        code = contract.run(cli.app, [*arguments, "--json"])
-        out, err = capsys.readouterr()
-        assert err.count("\n") <= 1
-        return code, json.loads(out), err
-
-    return run
 
 
 @pytest.fixture
