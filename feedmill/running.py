@@ -13,12 +13,12 @@ from db.clock import Clock
 from db.engine import Row
 from db.errors import FeedmillError
 from feedmill import streams
-from feedmill.hints import naming
 from feedmill.prefect_api import prefect_api
 from feedmill.reading import find_run
 from feedmill.telling import Lines
 from tasks import begun, exclusive, progress
 from tasks.catalogue.registry import PIPELINE, find_feed
+from tasks.hints import naming
 from tasks.keyring import check_key
 
 

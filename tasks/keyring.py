@@ -11,6 +11,7 @@ from db.errors import BadRequestError
 from db.home import database_url, home
 from tasks import files, progress
 from tasks.errors import KeyMissingError, SecretUnreadableError
+from tasks.hints import hint_of
 from tasks.secrets import KEY_BYTES, decrypt_secret, key_id
 
 KEY_VARIABLE = "CREDENTIAL_ENCRYPTION_KEY_B64"
@@ -74,8 +75,7 @@ def check_key(feed: Mapping[str, Any]) -> None:
     try:
         key_named(feed["secret_key_id"])
     except (KeyMissingError, SecretUnreadableError) as error:
-        hint = error.hint.replace(" KEY ", f" {feed['feed_key']} ")
-        raise BadRequestError(error.message, code=error.code, hint=hint) from error
+        raise BadRequestError(error.message, code=error.code, hint=hint_of(error, feed["feed_key"])) from error
 
 
 def key_to_replace() -> bytes | None:

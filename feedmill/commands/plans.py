@@ -10,7 +10,7 @@ from feedmill import csv_text, diff_views, differences, documents, plan_views, r
 from feedmill.commands.feeds import COUNT, at_option, key_argument
 from feedmill.commands.runs import exit_code_of
 from feedmill.contract import Command, Reply
-from feedmill.hints import naming
+from tasks.hints import naming
 
 
 @click.command(cls=Command)

@@ -11,7 +11,7 @@ from db.errors import FeedmillError
 from feedmill import views
 from feedmill.commands.feeds import actor, at_option, key_argument
 from feedmill.contract import FAILED, Command, Reply
-from feedmill.hints import hint_of, naming
+from tasks.hints import hint_of, naming
 
 if TYPE_CHECKING:
     from tasks.catalogue.trial import Trial

@@ -9,16 +9,15 @@ from typing import Any
 import polars as pl
 
 from tasks import files
-from tasks.catalogue import money
+from tasks.catalogue import money, validate
 from tasks.catalogue.dialect import Dialect, EmptyFileError, UnreadableFileError, WrongGuessError, detect
 from tasks.catalogue.mapping import with_fields
 from tasks.catalogue.parse import ROW, Limits, Part, parts
-from tasks.catalogue.survey import Reading, open_file, read_as_detected, values
+from tasks.catalogue.survey import PRICES, Reading, open_file, read_as_detected
 from tasks.errors import FileDamagedError
 from tasks.gzip_check import GZIP_MAGIC, inflated_pieces
 
 _MOST_INFLATED = 8 * 1024 * 1024
-_PRICES = ("sale_price", "list_price", "original_price")
 _BROKEN = {ROW: pl.UInt32, "rejection": pl.String}
 
 
@@ -77,9 +76,9 @@ def _read(reading: Reading) -> FirstRows:
     header = list(mapping.header)
     for part in parts(reading.path, reading.dialect, header, reading.limits, wanted=mapping.wanted):
         fields = with_fields(part.cells, mapping)
-        for name in _PRICES:
+        for name in PRICES:
             evidence.add(fields[name])
-        found += [values(part, reading), _broken(part)]
+        found += [validate.with_values(fields, decimal=reading.dialect.decimal), _broken(part)]
     if evidence.contradicts(reading.dialect.decimal):
         raise WrongGuessError(replace(reading.dialect, decimal=evidence.decimal))
     amounts = {name: money.text_of(name) for name in ("price", "original_price")}

@@ -19,7 +19,7 @@ from tasks.catalogue.samples import DUPLICATE, Samples
 from tasks.errors import IngestError
 
 NARROW = [ROW, "identity_type", "identity_value", "fingerprint", "price", "original_price", "currency", "in_stock"]
-_PRICES = ("sale_price", "list_price", "original_price")
+PRICES = ("sale_price", "list_price", "original_price")
 
 T = TypeVar("T")
 Progress = Callable[[int], None]
@@ -152,7 +152,7 @@ class _Pass:
         self._rows += part.cells.height + len(part.piece.broken)
         self._bytes += part.size_bytes
         fields = with_fields(part.cells, self._reading.mapping)
-        for name in _PRICES:
+        for name in PRICES:
             self._evidence.add(fields[name])
         rows = validate.with_values(fields, decimal=self._reading.dialect.decimal)
         self._reject(part, rows.filter(pl.col("rejection").is_not_null()))
